@@ -1,0 +1,88 @@
+"""Plain and speculative decoding, interleaved, on the same work: both ignore EOS and stop strings and emit exactly n tokens."""
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+
+from core import costs, methods, stats
+from core.errors import UserError
+from core.load import Pair
+from core.loop import Decoding
+from core.runner import Request, facts
+from core.trace import Round, Totals
+
+WARM_UP = 8     # tokens of each method before anything is timed
+
+
+def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3,
+            report: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
+    """The `compare` record of design.md. ratio = sum of plain seconds / sum of the method's, spread = lowest and highest repeat.
+
+    Raises UserError where the context is too short for the work, a method is unknown or repeats < 1.
+    """
+    if repeats < 1:
+        raise UserError(f"--repeats must be at least 1, not {repeats}.")
+    chosen = [methods.get(name) for name in names]
+    ids = request.ids(pair)
+    work = replace(request.options, ignore_eos=True, stop=(), record=False)
+    if work.max_new_tokens < 1 or len(ids) + work.max_new_tokens > pair.target.max_positions:
+        raise UserError(f"{len(ids)} prompt tokens and {work.max_new_tokens} new ones do not fit the comparison: "
+                        f"at least 1 new token, at most {pair.target.max_positions} in all.")
+
+    def one(method: methods.Method, options=work) -> tuple[list[Round], list[int], str]:
+        gc.collect()
+        decoding = Decoding(pair.target, method.build(pair), ids, options, pair.text)
+        return list(decoding), decoding.new_tokens, decoding.output_text
+
+    plain = methods.get("plain")
+    for method in (plain, *chosen):
+        report(f"warming up {method.name}")
+        one(method, replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens)))
+    memory = stats.PeakMemory(pair.target.device)
+    runs: dict[str, list[Totals]] = {m.name: [] for m in (plain, *chosen)}
+    texts: dict[str, tuple[list[Round], list[int], str]] = {}
+    for repeat in range(repeats):
+        for method in (plain, *chosen):
+            report(f"repeat {repeat + 1} of {repeats}: {method.name}")
+            texts[method.name] = one(method)
+            rounds, _, text = texts[method.name]
+            runs[method.name].append(stats.totals(rounds, text, "length", memory.bytes()))
+    seconds = {name: [t.ttft_s + t.decode_s for t in all_] for name, all_ in runs.items()}
+    results = []
+    for method in chosen:
+        mine, base = seconds[method.name], seconds["plain"]
+        each = [p / s for p, s in zip(base, mine)]
+        same, difference = None, None
+        if request.options.sampling.greedy:
+            difference = first_difference(pair, ids, texts["plain"][1], texts[method.name][1])
+            same = difference is None
+        results.append({"method": method.name, "totals": asdict(_median(runs[method.name])), "ratio": sum(base) / sum(mine),
+                        "spread": [min(each), max(each)], "identical": same, "first_difference": difference})
+    measured = costs.measure(pair.target, chosen[0].build(pair)) if chosen else {}
+    return {"version": 1, "run": facts(pair, replace(request, options=work), chosen[0] if chosen else plain, ids, measured),
+            "results": results, "plain": asdict(_median(runs["plain"])), "repeats": repeats}
+
+
+def _median(runs: list[Totals]) -> Totals:
+    return sorted(runs, key=lambda t: t.ttft_s + t.decode_s)[len(runs) // 2]
+
+
+@torch.inference_mode()
+def first_difference(pair: Pair, prompt: list[int], plain: list[int], other: list[int]) -> dict[str, Any] | None:
+    """Where two outputs part, and by how little: the gap between the target's two best logits there. None if they are the same.
+
+    A gap near the dtype's rounding is a tie that a pass over 1 and a pass over k + 1 tokens round differently, not a wrong verdict.
+    """
+    at = next((i for i, (a, b) in enumerate(zip(plain, other)) if a != b), None)
+    if at is None:
+        return None if len(plain) == len(other) else {"position": min(len(plain), len(other)), "reason": "one output is longer"}
+    tokens = torch.tensor(prompt + plain[:at], device=pair.target.device)
+    logits = pair.target.verify(tokens, pair.target.new_cache(len(tokens)), 1)[0].float()
+    best = logits.topk(2).values
+    piece = pair.text.piece
+    return {"position": at, "plain": {"id": plain[at], "text": piece(plain[at])}, "other": {"id": other[at], "text": piece(other[at])},
+            "top2_gap": float(best[0] - best[1])}

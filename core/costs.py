@@ -1,0 +1,95 @@
+"""Measured costs of this machine: the number of threads to use, a target pass over k tokens, a draft step. Seconds, medians."""
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from core.probs import Sampling
+from core.propose.base import Context, Proposer
+from core.target import Target
+
+CONTEXT = 64        # tokens in the cache while measuring: short, as in most demonstrations
+GAIN = 0.9          # more threads must save at least 10 %: threads that spin cost more than they give when cores are shared
+
+
+def choose_threads(target: Target, spare: int = 0) -> int:
+    """Try 1, 2, 4, ... threads, keep `spare` cores free, set and return the cheapest. Does nothing on a GPU."""
+    if target.device.type != "cpu":
+        return torch.get_num_threads()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    most, best, best_s = max(1, cores - spare), 1, float("inf")
+    n = 1
+    while n <= most:
+        torch.set_num_threads(n)
+        seconds = pass_seconds(target, 2, 3)
+        if seconds < GAIN * best_s:
+            best, best_s = n, seconds
+        n = most if n < most < 2 * n else 2 * n
+    torch.set_num_threads(best)
+    return best
+
+
+def measure(target: Target, proposer: Proposer, lengths: tuple[int, ...] = (1, 2, 3, 5, 9), repeats: int = 3) -> dict[str, Any]:
+    """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted)."""
+    verify = {str(k): pass_seconds(target, k, repeats) for k in lengths}
+    return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats)}
+
+
+@torch.inference_mode()
+def pass_seconds(target: Target, k: int, repeats: int) -> float:
+    """Median seconds of one pass over k tokens behind CONTEXT cached ones, logits of all k included."""
+    length = min(CONTEXT, target.max_positions - k)
+    cache = target.new_cache(length + k)
+    if length:
+        target.verify(torch.zeros(length, dtype=torch.long, device=target.device), cache, 1)
+    ids = torch.zeros(k, dtype=torch.long, device=target.device)
+
+    def once() -> None:
+        target.verify(ids, cache, k)
+        cache.truncate(length)
+
+    return _median(once, repeats, target.device)
+
+
+@torch.inference_mode()
+def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4) -> float | None:
+    """Median seconds a drafted token costs, drafting k at a time behind CONTEXT tokens."""
+    room = min(target.max_positions, proposer.max_positions or target.max_positions)
+    length = min(CONTEXT, room - k)
+    if length <= 0:
+        return None
+    ctx = Context([0] * length, Sampling(), torch.Generator(target.device), target.vocab_size, length + k, target.device, torch.float32)
+    proposer.begin(ctx)
+    try:
+        first = proposer.propose(ctx, k)        # reads the context once; afterwards only the draft steps remain
+        if first is None or not len(first):
+            return None
+
+        def once() -> None:
+            ctx.tokens.append(0)
+            proposer.observe(ctx, 0)
+            ctx.tokens.pop()
+            proposer.propose(ctx, k)
+
+        return _median(once, repeats, target.device) / len(first)
+    finally:
+        proposer.end()
+
+
+def _median(once: Callable[[], None], repeats: int, device: torch.device) -> float:
+    once()
+    times = []
+    for _ in range(repeats):
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        start = time.perf_counter()
+        once()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)

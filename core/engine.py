@@ -1,0 +1,146 @@
+"""What the page talks to: loads in the background, says how far it is, decodes one request at a time as NDJSON lines."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import EnvironmentFailure, UserError
+
+TIME_LIMIT = 60.0       # seconds a visitor's run may take, plain decoding included
+
+
+@dataclass(frozen=True)
+class EngineState:
+    phase: str                      # idle | downloading | loading | ready | failed
+    progress: float | None          # 0..1, None = unknown
+    message: str                    # one sentence for the visitor
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    name: str
+    label: str
+    lossless: bool
+    settings: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One run as the page asks for it; limits are checked by the page's own `limits` and again by core's Options."""
+    prompt: str
+    method: str = "draft"
+    draft_len: int = 4
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    max_new_tokens: int = 96
+    baseline: bool = True
+
+
+class Engine:
+    """One pair, one decode at a time. Importing it costs nothing: torch is imported by the loading thread."""
+
+    def __init__(self, pair: str = "smollm2") -> None:
+        self.pair_name = pair
+        self._state = EngineState("idle", None, "The live model is not loaded yet.")
+        self._thread: threading.Thread | None = None
+        self._start = threading.Lock()
+        self._busy = threading.Lock()
+        self._pair: Any = None
+        self._threads = 1
+        self._costs: dict[str, dict[str, Any]] = {}
+        self._known: list[MethodInfo] = [_PLAIN]
+
+    def start(self) -> None:
+        """Begin loading in the background; a second call does nothing, after a failure it tries again."""
+        with self._start:
+            if self._thread is None or (not self._thread.is_alive() and self._state.phase == "failed"):
+                self._state = EngineState("loading", None, "The live model is loading…")
+                self._thread = threading.Thread(target=self._load, name="specscope-load", daemon=True)
+                self._thread.start()
+
+    def state(self) -> EngineState:
+        return self._state
+
+    def methods(self) -> list[MethodInfo]:
+        """The methods that can run: known in full once the model is loaded."""
+        return list(self._known)
+
+    def _load(self) -> None:
+        try:
+            from core import costs, load, methods
+            pair = load.load(self.pair_name, progress=self._report)
+            self._threads = costs.choose_threads(pair.target, spare=1)      # the web server keeps a core of its own
+            for method in methods.available(pair):
+                self._report(f"Measuring {method.label}…", None)
+                self._costs[method.name] = costs.measure(pair.target, method.build(pair))
+            self._pair = pair
+            self._known = [MethodInfo(m.name, m.label, m.lossless, m.settings, m.note) for m in methods.available(pair)]
+            self._state = EngineState("ready", 1.0, "The live model is ready.")
+        except (UserError, EnvironmentFailure) as error:
+            self._state = EngineState("failed", None, str(error))
+        except MemoryError:
+            self._state = EngineState("failed", None, "There is not enough memory for the live model; recorded runs still play.")
+        except Exception as error:      # a thread has nobody above it: the page must learn of it all the same
+            self._state = EngineState("failed", None, f"The live model could not be loaded ({type(error).__name__}); recorded runs still play.")
+            raise
+
+    def _report(self, message: str, share: float | None) -> None:
+        phase = "downloading" if "fetch" in message.lower() or "download" in message.lower() else "loading"
+        self._state = EngineState(phase, share, message)
+
+    def stream(self, request: RunRequest) -> Iterator[str]:
+        """NDJSON lines: head, one a round, totals with plain null, then (baseline) totals again with plain measured.
+
+        Closing the generator ends the run within one round and frees its caches. A run over TIME_LIMIT ends with stop "cancelled".
+        Raises UserError for a request that cannot run, EnvironmentFailure while no model is ready or another run is on.
+        """
+        if self._pair is None:
+            raise EnvironmentFailure(f"The live model is not ready yet: {self._state.message}")
+        if not self._busy.acquire(timeout=TIME_LIMIT):
+            raise EnvironmentFailure("Another run is still going on: try again in a minute.")
+        try:
+            yield from self._stream(request)
+        finally:
+            self._busy.release()
+
+    def _stream(self, request: RunRequest) -> Iterator[str]:
+        import time
+
+        import torch
+
+        from core import stats, trace
+        from core.loop import Options
+        from core.probs import Sampling
+        from core.runner import Request, Run
+        torch.set_num_threads(self._threads)        # the setting belongs to the calling thread
+        options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
+        run = Run(self._pair, Request(request.prompt, method=request.method, options=options), self._costs.get(request.method))
+        end = time.monotonic() + TIME_LIMIT
+        yield trace.head_line(run.facts)
+        rounds = run.rounds()
+        try:
+            for round_ in rounds:
+                yield trace.round_line(round_)
+                if time.monotonic() > end:
+                    break
+        finally:
+            rounds.close()
+        yield trace.last_line(run.totals, None)
+        if request.baseline and run.totals.new_tokens and request.method != "plain":
+            plain = None
+            baseline = run.plain()
+            try:
+                for so_far in baseline:
+                    if time.monotonic() > end:
+                        return
+                plain = stats.plain_record(so_far)
+            finally:
+                baseline.close()
+            yield trace.last_line(run.totals, plain)
+
+
+_PLAIN = MethodInfo("plain", "nobody", True, (), "Plain decoding: one pass of the target for each token.")

@@ -1,0 +1,207 @@
+"""A pair by name, Hub id, folder or GGUF file -> a target ready to run, its text and what can draft for it."""
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from core import embedded, gguf_model, linear, weights
+from core.config import DecoderConfig
+from core.decoder import Decoder
+from core.errors import EnvironmentFailure, UserError
+from core.target import DecoderTarget
+from core.text import NoText, Text
+
+Progress = Callable[[str, float | None], None]
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+PAIRS = ("smollm2",)
+HASHED = 4 << 30        # larger weights are named by size alone: hashing them would take longer than loading
+HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "tokenizer.model"]
+
+
+@dataclass
+class Pair:
+    """A target and its possible drafts. `drafts`: method -> folder; a Decoder is built from it when first asked for."""
+    name: str
+    target_name: str
+    target: DecoderTarget
+    text: Text | NoText
+    weights: dict[str, str] = field(default_factory=dict)
+    drafts: dict[str, Path] = field(default_factory=dict)
+    _loaded: dict[str, tuple[Decoder, Tensor | None]] = field(default_factory=dict)
+
+    def draft_name(self, method: str) -> str | None:
+        folder = self.drafts.get(method)
+        return f"{self.name}/{method}" if folder and folder.is_relative_to(ASSETS) else folder.name if folder else None
+
+    def draft_model(self) -> tuple[Decoder, Tensor | None]:
+        """The draft model and the target id of each of its output rows (None: the same ids). Raises UserError without one."""
+        if "draft" not in self._loaded:
+            folder = self.drafts.get("draft")
+            if folder is None:
+                raise UserError("This target has no draft model here: name one with --draft PATH_OR_ID, or take --method plain.")
+            self._loaded["draft"] = self._load_draft(folder)
+            self.weights[f"draft:{folder.name}"] = fingerprint(folder)
+        return self._loaded["draft"]
+
+    def _load_draft(self, folder: Path) -> tuple[Decoder, Tensor | None]:
+        from core import draft_format
+        model = self.target.model
+        if weights.read_config(folder).get("model_type") == draft_format.MODEL_TYPE:
+            decoder, token_map = draft_format.load_draft(folder, model, model.dtype, model.device)
+        else:
+            refuse_other_text(self.text, Text.from_folder(folder), folder.name)
+            decoder, token_map = weights.load_decoder(folder, model.dtype, model.device), None
+        pack(decoder)
+        return decoder, token_map
+
+
+def load(pair: str = "smollm2", target: str | None = None, draft: str | None = None, dtype: str = "auto", device: str = "auto",
+         progress: Progress | None = None) -> Pair:
+    """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). Raises UserError or EnvironmentFailure."""
+    report = progress or (lambda message, share: None)
+    where = pick_device(device)
+    kind = pick_dtype(dtype, where)
+    if target is None:
+        if pair not in PAIRS:
+            raise UserError(f"There is no pair {pair!r}; known: {', '.join(PAIRS)}. Any other model: --target PATH_OR_ID.")
+        folder = embedded.ensure(report)
+        name, target_name = pair, "SmolLM2-135M-Instruct (Q4_1)"
+        drafts = {p.name: p for p in sorted((ASSETS / pair).glob("*")) if (p / "config.json").exists()}
+    else:
+        folder, name, target_name, drafts = resolve(target, report), Path(target).name, target, {}
+    if draft is not None:
+        drafts["draft"] = resolve(draft, report)
+    report("Loading the target…", None)
+    try:
+        model = weights.load_decoder(folder, kind, where)
+        pack(model)
+    except (MemoryError, torch.OutOfMemoryError):
+        raise EnvironmentFailure(f"Not enough memory for {target_name} on {where}: take a smaller target or another --device.") from None
+    text = Text.from_folder(folder)
+    ready = DecoderTarget(model, text.size, eos_ids(folder, model.config))
+    return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts)
+
+
+def resolve(name: str, report: Progress) -> Path:
+    """Folder, .gguf file or Hub id -> a folder with config.json and weights."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if path.is_file() and path.suffix == ".gguf":
+        return from_gguf(path, report)
+    if path.exists():
+        raise UserError(f"{name} is neither a checkpoint folder nor a .gguf file.")
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", name):
+        raise UserError(f"{name} does not exist here and is no Hub id (owner/name).")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    report(f"Fetching {name} from the Hub…", None)
+    try:
+        return Path(snapshot_download(name, allow_patterns=HUB_FILES))
+    except GatedRepoError:
+        raise UserError(f"{name} is gated: accept its licence on the Hub and log in with `hf auth login`.") from None
+    except RepositoryNotFoundError:
+        raise UserError(f"The Hub has no model {name}.") from None
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+        raise EnvironmentFailure(f"Cannot fetch {name} from the Hub ({type(error).__name__}): check the network, or give a folder.") from None
+
+
+def from_gguf(path: Path, report: Progress) -> Path:
+    """A GGUF file -> its converted folder in the cache, made once per file content."""
+    stamp = path.stat()
+    key = hashlib.sha256(f"{path.resolve()}:{stamp.st_size}:{stamp.st_mtime_ns}".encode()).hexdigest()[:16]
+    root = embedded.cache_root()
+    folder = root / f"gguf-{key}"
+    if (folder / "config.json").exists():
+        return folder
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=root, prefix=".gguf-") as made:
+            gguf_model.read(path, progress=lambda share: report(f"Converting {path.name}…", share)).save(Path(made))
+            os.rename(made, folder)
+            os.mkdir(made)              # for TemporaryDirectory to remove
+    except OSError as error:
+        if not (folder / "config.json").exists():          # else another process was faster
+            raise EnvironmentFailure(f"Cannot convert {path.name} into {root} ({error.strerror or error}).") from None
+    return folder
+
+
+def refuse_other_text(target: Text | NoText, draft: Text | NoText, name: str) -> None:
+    """Raises UserError unless every id that both know means the same text (padding beyond the vocabulary does not matter)."""
+    if target.size is None or draft.size is None:
+        return
+    for i in range(min(target.size, draft.size)):
+        if target.piece(i) != draft.piece(i):
+            raise UserError(f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target.")
+    if abs(target.size - draft.size) > max(128, target.size // 20):
+        raise UserError(f"The draft {name} speaks another vocabulary: {draft.size} tokens, the target {target.size}.")
+
+
+def eos_ids(folder: Path, config: DecoderConfig) -> tuple[int, ...]:
+    """generation_config.json knows every end token of a chat model; config.json often only one."""
+    if (folder / "generation_config.json").exists():
+        import json
+        eos = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")).get("eos_token_id")
+        if eos is not None:
+            return tuple(eos if isinstance(eos, list) else [eos])
+    return config.eos_ids
+
+
+def pick_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UserError(f"--device {name!r} is not a device; take cpu, cuda or cuda:0.") from None
+    if device.type not in ("cpu", "cuda"):
+        raise UserError(f"--device must be cpu or cuda, not {name!r}.")
+    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
+        raise EnvironmentFailure(f"This machine has no {name}: take --device cpu.")
+    return device
+
+
+def pick_dtype(name: str, device: torch.device) -> torch.dtype:
+    """auto: bf16 where the hardware computes it, else float16 on a GPU and float32 on a CPU."""
+    known = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    known |= {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if name == "auto":
+        if device.type == "cuda":
+            return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+        return torch.bfloat16 if linear.can_pack() else torch.float32
+    if name not in known:
+        raise UserError(f"--dtype {name!r} is not known; take auto, float32, float64, bfloat16 or float16.")
+    return known[name]
+
+
+def pack(model: Decoder) -> None:
+    if model.device.type == "cpu" and linear.can_pack():
+        model.pack()
+
+
+def fingerprint(folder: Path) -> str:
+    """sha256 of the weights (of all shards, in name order), a Hub snapshot's revision, or the size of what is too large to hash."""
+    source = folder / "source.json"
+    if source.exists():
+        import json
+        return json.loads(source.read_text(encoding="utf-8")).get("model_sha256") or "unknown"
+    if folder.parent.name == "snapshots":
+        return folder.name
+    files = sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])
+    size = sum(f.stat().st_size for f in files)
+    if size > HASHED:
+        return f"unhashed, {size} bytes"
+    total = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                total.update(block)
+    return total.hexdigest()

@@ -1,0 +1,58 @@
+"""What every proposer gets and gives. A proposer is one file; the loop knows no method by name."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.probs import Sampling
+
+
+@dataclass
+class Context:
+    """The state of one run that a proposer may read: tokens so far (prompt and output), sampling options, the run's uniforms."""
+    tokens: list[int]
+    sampling: Sampling
+    generator: torch.Generator
+    vocab_size: int                     # of the target: every q is over these ids
+    capacity: int                       # most positions this run can reach
+    device: torch.device
+    dtype: torch.dtype                  # of the laws: float32, or float64 with a float64 target
+    seen: Tensor | None = None          # [V] bool, ids in `tokens`; kept only with a repetition penalty
+
+    def uniforms(self, n: int) -> Tensor:
+        """n fresh draws in [0, 1), float64: float32 would round small probabilities to a coarse grid."""
+        return torch.rand(n, generator=self.generator, dtype=torch.float64, device=self.device)
+
+
+@dataclass
+class Draft:
+    """N drafted tokens. q None means one-hot: the draft was deterministic, whatever its head's softmax says."""
+    tokens: Tensor                      # [N] int64 target ids
+    q: Tensor | None = None             # [N, V], the law each token was really drawn from
+    logits: Tensor | None = None        # [N, V], raw; -inf where the draft cannot go; for the trace alone
+    parents: list[int] | None = None    # None: a chain; else index of each node's parent, -1 = the last emitted token
+
+    def __len__(self) -> int:
+        return self.tokens.shape[0]
+
+
+class Proposer:
+    """Base of all proposers, and itself `plain`: it never proposes anything."""
+
+    name = "plain"
+    max_positions: int | None = None    # longest context it can read; None = no limit of its own
+
+    def begin(self, ctx: Context) -> None:
+        """A new run: forget everything of the last one."""
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        """Up to k tokens to follow ctx.tokens, or None. Never waits for the device."""
+        return None
+
+    def observe(self, ctx: Context, accepted: int) -> None:
+        """After verification: ctx.tokens now ends with `accepted` drafted tokens and one more of the target's."""
+
+    def end(self) -> None:
+        """The run is over, however it ended: free its caches."""

@@ -1,0 +1,83 @@
+"""What a run came to: counters, rates with their denominators, times, memory."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.trace import Round, Totals
+
+
+def depths(round_: Round) -> list[int]:
+    """Depth of each drafted token, 0 first; in a chain its index."""
+    out: list[int] = []
+    for d in round_.drafted:
+        out.append(0 if d.parent < 0 else out[d.parent] + 1)
+    return out
+
+
+def totals(rounds: Sequence[Round], text: str, stop: str, peak_memory_bytes: int | None) -> Totals:
+    """Rounds of one run -> Totals. A tree counts as its deepest level: a round can accept at most one token a level."""
+    out = Totals(text=text, stop=stop, rounds=len(rounds), peak_memory_bytes=peak_memory_bytes)
+    offered: list[int] = []
+    kept: list[int] = []
+    emitted_by_drafting = drafting = 0
+    for r in rounds:
+        out.new_tokens += len(r.emitted)
+        if not r.drafted:
+            continue
+        levels = max(depths(r)) + 1
+        accepted = sum(d.verdict == "accepted" for d in r.drafted)
+        refused = {depth for depth, d in zip(depths(r), r.drafted) if d.verdict == "rejected"}
+        out.drafted += levels
+        out.accepted += accepted
+        out.tested += accepted + bool(refused)
+        drafting += 1
+        emitted_by_drafting += len(r.emitted)
+        offered += [0] * (levels - len(offered))
+        kept += [0] * (levels - len(kept))
+        for i in range(levels):
+            offered[i] += 1
+            kept[i] += i < accepted
+    out.acceptance_rate = out.accepted / out.drafted if out.drafted else None
+    out.tested_rate = out.accepted / out.tested if out.tested else None
+    out.acceptance_by_position = [k / o for k, o in zip(kept, offered)]
+    out.tokens_per_round = emitted_by_drafting / drafting if drafting else None
+    if rounds:
+        out.ttft_s = rounds[0].elapsed_s
+        out.decode_s = rounds[-1].elapsed_s - out.ttft_s
+        out.tokens_per_s = out.new_tokens / rounds[-1].elapsed_s
+    return out
+
+
+def plain_record(rounds: Sequence[Round]) -> dict[str, Any]:
+    """Rounds of a plain run -> the trace's `plain`."""
+    t = totals(rounds, "", "length", None)
+    return {"ttft_s": t.ttft_s, "decode_s": t.decode_s, "tokens_per_s": t.tokens_per_s, "elapsed_s": [r.elapsed_s for r in rounds]}
+
+
+class PeakMemory:
+    """Highest memory use since it was made: the GPU's allocations, else this process's resident set; None where neither can be reset."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.known = True
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        else:
+            try:
+                Path("/proc/self/clear_refs").write_text("5")       # Linux: forget the high-water mark, which otherwise never falls
+            except OSError:
+                self.known = False
+
+    def bytes(self) -> int | None:
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated(self.device)
+        if not self.known:
+            return None
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+        return None

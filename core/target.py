@@ -1,0 +1,58 @@
+"""The one interface through which the loop sees a target, whatever model is behind it."""
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from core.decoder import Decoder, Tree
+
+PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
+
+
+class Cache(Protocol):
+    length: int
+
+    def truncate(self, length: int) -> None: ...
+
+
+class Target(Protocol):
+    vocab_size: int                 # ids that may be emitted; rows that only pad the head are cut off
+    max_positions: int
+    eos_ids: tuple[int, ...]
+    device: torch.device
+    dtype: torch.dtype
+
+    def new_cache(self, capacity: int) -> Cache: ...
+
+    def verify(self, ids: Tensor, cache: Cache, last: int, tree: Tree | None = None) -> Tensor: ...
+
+
+class DecoderTarget:
+    """A target that runs on our own decoder."""
+
+    def __init__(self, model: Decoder, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
+        self.model = model
+        self.vocab_size = min(vocab_size or model.config.vocab_size, model.config.vocab_size)
+        self.max_positions = model.config.max_positions
+        self.eos_ids = model.config.eos_ids if eos_ids is None else eos_ids
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.model.dtype
+
+    def new_cache(self, capacity: int) -> Cache:
+        return self.model.new_cache(capacity)
+
+    def verify(self, ids: Tensor, cache: Cache, last: int, tree: Tree | None = None) -> Tensor:
+        """ids [K] go through in one pass (a long prompt in several); logits [last, vocab_size] of the last positions."""
+        while ids.shape[0] > max(PREFILL, last):
+            self.model.run(ids[None, :PREFILL], cache)
+            ids = ids[PREFILL:]
+        hidden, _ = self.model.run(ids[None], cache, tree)
+        return self.model.logits(hidden[0, -last:])[:, :self.vocab_size]

@@ -1,0 +1,221 @@
+"""The one record that core and spec_ui share: Trace = run facts + rounds + totals (+ the plain run). JSON version 1.
+
+Two written forms parse alike: one JSON object (`.json`), or a stream (`.ndjson`): line 1 `{version, run}`, one line a round,
+last `{totals, plain}`. A live stream may repeat the last line; the newest one counts. Every key is described in
+assets/trace.schema.json. All times are seconds, all sizes bytes.
+"""
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.errors import EnvironmentFailure, UserError
+
+VERSION = 1
+SCHEMA = Path(__file__).resolve().parent.parent / "assets" / "trace.schema.json"
+STOPS = ("eos", "length", "stop_string", "cancelled")
+
+
+@dataclass
+class Drafted:
+    """A drafted token: p and q are its own probabilities after all sampling options; kept iff u < threshold."""
+    id: int
+    text: str
+    parent: int                 # -1 root; i-1 in a chain; index into Round.drafted in a tree
+    p: float
+    q: float
+    u: float | None             # None when greedy: nothing was drawn
+    threshold: float | None     # None when never compared in a tree; p/q in a chain
+    verdict: str                # accepted | rejected | not_reached
+
+
+@dataclass
+class Emitted:
+    id: int
+    text: str
+    kind: str                   # accepted | recovered | bonus | plain
+
+
+@dataclass
+class Table:
+    """Both laws at one position of the pass: the union of the likeliest ids of p and q and the drafted id, likeliest first."""
+    after: int                  # index in Round.drafted of the token this position follows; -1 root
+    ids: list[int]
+    texts: list[str]
+    p: list[float]
+    q: list[float] | None       # None at the bonus position: no draft was made there
+    residual: list[float] | None  # the law resampled from; None where nothing was resampled
+    logit_p: list[float]
+    logit_q: list[float | None] | None
+    overlap: float | None       # sum over the whole vocabulary of min(p, q)
+    others: dict[str, float | None]
+
+
+@dataclass
+class Round:
+    index: int
+    start: int                  # position of the first emitted token; 0 = first new token
+    draft_len: int              # what the draft was asked for
+    drafted: list[Drafted] = field(default_factory=list)
+    emitted: list[Emitted] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    draft_s: float = 0.0
+    verify_s: float = 0.0
+    other_s: float = 0.0
+    elapsed_s: float = 0.0      # since the run began, the prompt's pass included
+
+    def to_json(self) -> dict[str, Any]:
+        out = dict(vars(self))
+        for key in ("drafted", "emitted", "tables"):
+            out[key] = [vars(x) for x in out[key]]
+        return out
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Round:
+        known = {k: data[k] for k in cls.__dataclass_fields__ if k in data}
+        for key, kind in (("drafted", Drafted), ("emitted", Emitted), ("tables", Table)):
+            known[key] = [kind(**{k: d[k] for k in kind.__dataclass_fields__}) for d in known.get(key, [])]
+        return cls(**known)
+
+
+@dataclass
+class Totals:
+    """What a run came to. Rates are None where their denominator is 0."""
+    text: str = ""
+    new_tokens: int = 0
+    rounds: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    tested: int = 0
+    acceptance_rate: float | None = None       # accepted / drafted (tree: / depths drafted)
+    tested_rate: float | None = None           # accepted / tested
+    acceptance_by_position: list[float] = field(default_factory=list)
+    tokens_per_round: float | None = None      # emitted by rounds that drafted / those rounds
+    ttft_s: float = 0.0
+    decode_s: float = 0.0                      # from the first token to the last
+    tokens_per_s: float | None = None          # (new_tokens - 1) / decode_s
+    peak_memory_bytes: int | None = None
+    stop: str = "length"
+
+
+@dataclass
+class Trace:
+    run: dict[str, Any]
+    rounds: list[Round] = field(default_factory=list)
+    totals: Totals | None = None
+    plain: dict[str, Any] | None = None
+    version: int = VERSION
+
+    @property
+    def emitted_ids(self) -> list[int]:
+        return [e.id for r in self.rounds for e in r.emitted]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"version": self.version, "run": self.run, "rounds": [r.to_json() for r in self.rounds],
+                "totals": asdict(self.totals) if self.totals else None, "plain": self.plain}
+
+    def lines(self) -> Iterator[str]:
+        yield head_line(self.run)
+        yield from map(round_line, self.rounds)
+        yield last_line(self.totals, self.plain)
+
+    def write(self, path: str | Path) -> None:
+        """Write .ndjson or .json by the name's ending, whole or not at all. Raises EnvironmentFailure when the disk refuses."""
+        path = Path(path)
+        text = "".join(self.lines()) if path.suffix == ".ndjson" else dumps(self.to_json()) + "\n"
+        write_text(path, text)
+
+
+def dumps(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def head_line(run: dict[str, Any]) -> str:
+    return dumps({"version": VERSION, "run": run}) + "\n"
+
+
+def round_line(round_: Round) -> str:
+    return dumps(round_.to_json()) + "\n"
+
+
+def last_line(totals: Totals | None, plain: dict[str, Any] | None) -> str:
+    return dumps({"totals": asdict(totals) if totals else None, "plain": plain}) + "\n"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write through a temporary neighbour and rename, so that a half-written file is never left behind."""
+    try:
+        if path.exists() and not path.is_file():       # /dev/stdout, a pipe: nothing to rename
+            path.write_text(text, encoding="utf-8")
+            return
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent or ".", prefix=f".{path.name}.",
+                                         delete=False) as tmp:
+            tmp.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(tmp.name, 0o666 & ~umask)
+        os.replace(tmp.name, path)
+    except OSError as error:
+        raise EnvironmentFailure(f"Cannot write {path}: {error.strerror or error}; choose another place with --json.") from None
+
+
+def parse(text: str) -> Trace:
+    """Read either written form. Raises UserError with the first thing that is wrong."""
+    try:
+        objects = [json.loads(text)]
+    except json.JSONDecodeError:
+        objects = _parse_lines(text)
+    return join(objects)
+
+
+def _parse_lines(text: str) -> list[Any]:
+    objects = []
+    for number, line in enumerate(text.split("\n"), 1):   # not splitlines: U+2028 inside a text is no line end
+        if line.strip():
+            try:
+                objects.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise UserError(f"Not a trace: line {number} is not JSON ({error.msg}).") from None
+    return objects
+
+
+def join(objects: Iterable[Any]) -> Trace:
+    """Whole file or stream lines -> Trace, checked against the schema."""
+    data: dict[str, Any] = {"rounds": []}
+    for item in objects:
+        if not isinstance(item, dict):
+            raise UserError("Not a trace: expected a JSON object.")
+        if "index" in item:
+            data["rounds"].append(item)
+        else:
+            data.update(item)
+    check(data)
+    totals = data.get("totals")
+    return Trace(run=data["run"], rounds=[Round.from_json(r) for r in data["rounds"]],
+                 totals=Totals(**{k: v for k, v in totals.items() if k in Totals.__dataclass_fields__}) if totals else None,
+                 plain=data.get("plain"), version=data["version"])
+
+
+def check(data: dict[str, Any]) -> None:
+    """Validate a whole trace against the shipped schema. Raises UserError naming the first bad place."""
+    import jsonschema
+    if data.get("version") != VERSION:
+        raise UserError(f"This trace says version {data.get('version')!r}; this program reads version {VERSION}.")
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for error in validator.iter_errors(data):
+        place = "/".join(map(str, error.absolute_path)) or "top level"
+        raise UserError(f"Not a valid trace: {place}: {error.message[:160]}.")
+
+
+def read(path: str | Path) -> Trace:
+    try:
+        return parse(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"Cannot read {path}: it is not UTF-8 text.") from None
