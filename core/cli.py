@@ -98,7 +98,8 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--prompt-ids", metavar="IDS", help="token ids instead of text: 1,5,9")
     p.add_argument("--system", metavar="TEXT", help="system turn")
     p.add_argument("--raw", action="store_true", help="skip the chat template")
-    p.add_argument("--draft-len", type=_whole, default=4, metavar="K", help="tokens drafted a round (default 4)")
+    p.add_argument("--draft-len", type=_draft_len, default=4, metavar="K", help="tokens drafted a round, auto or heuristic (default 4)")
+    p.add_argument("--verify", default="chain", help="chain, or block: the whole block's joint law at once (default chain)")
     p.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (default 0)")
     p.add_argument("--top-k", type=_whole, default=0, help="0 is off (default 0)")
     p.add_argument("--top-p", type=float, default=1.0, help="1 is off (default 1)")
@@ -108,6 +109,10 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--max-new-tokens", type=_whole, default=96, metavar="N", help="default 96")
     p.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop string; may be given several times")
     p.add_argument("--ignore-eos", action="store_true", help="go on behind the end-of-text token")
+    from core import methods
+    for setting in methods.all_settings().values():
+        kind = {"action": "store_true", "default": None} if setting.kind is bool else {"metavar": setting.kind.__name__.upper()}
+        p.add_argument(setting.flag, help=f"{setting.help} (default {setting.default})", **kind)
 
 
 def _whole(text: str) -> int:
@@ -116,7 +121,12 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _draft_len(text: str) -> int | str:
+    return text if text in ("auto", "heuristic") else _whole(text)
+
+
 def _request(args: argparse.Namespace, method: str):
+    from core import methods
     from core.loop import Options
     from core.probs import Sampling
     from core.runner import Request
@@ -135,8 +145,9 @@ def _request(args: argparse.Namespace, method: str):
         raise UserError("The prompt is empty: there is nothing to continue.")
     sampling = Sampling(args.temperature, args.top_k, args.top_p, args.min_p, args.repetition_penalty)
     options = Options(args.max_new_tokens, args.draft_len, sampling, args.seed, tuple(args.stop), args.ignore_eos,
-                      record=not getattr(args, "no_tables", False))
-    return Request(prompt, ids, args.system, args.raw, method, options)
+                      record=not getattr(args, "no_tables", False), verify=args.verify)
+    given = {name: getattr(args, name) for name in methods.all_settings() if getattr(args, name) is not None}
+    return Request(prompt, ids, args.system, args.raw, method, options, given)
 
 
 def _load(args: argparse.Namespace):
@@ -177,8 +188,10 @@ def _check_writable(name: str | None) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from core import methods, stats
+    from core.settings import complete
+    method = methods.get(args.method)
     request = _request(args, args.method)
-    methods.get(args.method)
+    complete(method.settings, request.settings, method.name)
     _check_writable(args.json)
     from core.runner import Run
     from core.terminal import Printer, summary, wants_colour

@@ -35,10 +35,15 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
 
     def one(method: methods.Method, options=work) -> tuple[list[Round], list[int], str]:
         gc.collect()
-        decoding = Decoding(pair.target, method.build(pair), ids, options, pair.text)
+        decoding = Decoding(pair.target, proposers[method.name], ids, options, pair.text, measured[method.name])
         return list(decoding), decoding.new_tokens, decoding.output_text
 
     plain = methods.get("plain")
+    proposers, measured = {}, {}
+    for method in (plain, *chosen):
+        known = {s.name for s in method.settings}
+        proposers[method.name] = method.proposer(pair, {k: v for k, v in request.settings.items() if k in known})
+        measured[method.name] = costs.measure(pair.target, proposers[method.name]) if method.drafts else {}
     for method in (plain, *chosen):
         report(f"warming up {method.name}")
         one(method, replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens)))
@@ -62,8 +67,9 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
             same = difference is None
         results.append({"method": method.name, "totals": asdict(_median(runs[method.name])), "ratio": sum(base) / sum(mine),
                         "spread": [min(each), max(each)], "identical": same, "first_difference": difference})
-    measured = costs.measure(pair.target, chosen[0].build(pair)) if chosen else {}
-    return {"version": 1, "run": facts(pair, replace(request, options=work), chosen[0] if chosen else plain, ids, measured),
+    first = chosen[0]
+    run = facts(pair, replace(request, options=work, settings={}), first, ids, measured[first.name])
+    return {"version": 1, "run": run | {"settings": request.settings},
             "results": results, "plain": asdict(_median(runs["plain"])), "repeats": repeats}
 
 

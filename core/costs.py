@@ -63,7 +63,8 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4) 
     length = min(CONTEXT, room - k)
     if length <= 0:
         return None
-    ctx = Context([0] * length, Sampling(), torch.Generator(target.device), target.vocab_size, length + k, target.device, torch.float32)
+    ctx = Context([0] * length, Sampling(), torch.Generator(target.device), target.vocab_size, length + k, target.device, torch.float32,
+                  target, target.new_cache(length + k))
     proposer.begin(ctx)
     try:
         first = proposer.propose(ctx, k)        # reads the context once; afterwards only the draft steps remain
@@ -72,7 +73,7 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4) 
 
         def once() -> None:
             ctx.tokens.append(0)
-            proposer.observe(ctx, 0)
+            proposer.observe(ctx, [])
             ctx.tokens.pop()
             proposer.propose(ctx, k)
 

@@ -19,9 +19,9 @@ from core.linear import Linear
 
 
 @dataclass
-class Tree:
-    """Shape of a drafted tree as one pass sees it; node 0 is the last emitted token, the root."""
-    depth: Tensor       # [K] int64, 0 for the root
+class PassShape:
+    """Places and sight of the K tokens of one pass that is not a plain chain (core.tree makes it)."""
+    depth: Tensor       # [K] int64, position behind the cache's length
     allowed: Tensor     # [K, K] bool: row may attend to column (itself and its ancestors)
 
 
@@ -107,9 +107,9 @@ class Decoder(nn.Module):
             if isinstance(module, Linear):
                 module.pack(keep_weight=module is self.head and module.weight is self.embed)
 
-    def forward(self, ids: Tensor, cache: KVCache | None = None, tree: Tree | None = None) -> Tensor:
+    def forward(self, ids: Tensor, cache: KVCache | None = None, shape: PassShape | None = None) -> Tensor:
         """ids [B, K] -> logits [B, K, head size] in the model's dtype; appends K entries to the cache."""
-        return self.logits(self.run(ids, cache, tree)[0])
+        return self.logits(self.run(ids, cache, shape)[0])
 
     def logits(self, hidden: Tensor) -> Tensor:
         return self.head(self.norm(hidden))
@@ -117,7 +117,7 @@ class Decoder(nn.Module):
     def norm(self, hidden: Tensor) -> Tensor:
         return F.rms_norm(hidden, self.final_norm.shape, self.final_norm, self.config.rms_norm_eps)
 
-    def run(self, ids: Tensor, cache: KVCache | None = None, tree: Tree | None = None, *, hidden: Tensor | None = None,
+    def run(self, ids: Tensor, cache: KVCache | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
             layers: Sequence[int] | None = None, taps: Sequence[int] = (), advance: bool = True) -> tuple[Tensor, dict[int, Tensor]]:
         """The layers without norm and head. Returns (hidden [B, K, H] after the last of `layers`, taps: layer -> its input).
 
@@ -125,9 +125,9 @@ class Decoder(nn.Module):
         advance=False the cache's length stays, so that the remaining layers can follow in a later call.
         """
         K, start = ids.shape[1], cache.length if cache is not None else 0
-        positions = start + tree.depth if tree is not None else slice(start, start + K)
+        positions = start + shape.depth if shape is not None else slice(start, start + K)
         cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))      # [K, 1, 2, D/2]
-        mask = self._mask(start, K, tree)
+        mask = self._mask(start, K, shape)
         x = F.embedding(ids, self.embed) if hidden is None else hidden
         tapped: dict[int, Tensor] = {}
         for i in range(self.config.num_layers) if layers is None else layers:
@@ -142,24 +142,24 @@ class Decoder(nn.Module):
 
     def _rope_tables(self, length: int) -> tuple[Tensor, Tensor]:
         if self._rope is None or self._rope[0].shape[0] < length or self._rope[0].dtype != self.dtype:
-            size = max(length, min(self.config.max_positions, 4096))
+            size = max(length, min(self.config.max_positions, max(4096, 2 * length)))
             self._rope = rope.tables(self.config, size, self.dtype, self.device)
         return self._rope
 
-    def _mask(self, start: int, K: int, tree: Tree | None) -> Tensor | None:
+    def _mask(self, start: int, K: int, shape: PassShape | None) -> Tensor | None:
         """Additive mask [G*K, start + K], or None where none is needed."""
         window = self.config.sliding_window
         sliding = window is not None and start + K > window
-        if tree is None and not sliding and (K == 1 or start == 0):
+        if shape is None and not sliding and (K == 1 or start == 0):
             return None
-        if tree is None and not sliding:
+        if shape is None and not sliding:
             mask = self._causal(start, K)
         else:
-            query = start + (tree.depth if tree is not None else torch.arange(K, device=self.device))
+            query = start + (shape.depth if shape is not None else torch.arange(K, device=self.device))
             key = torch.cat([torch.arange(start, device=self.device), query])
             allowed = key <= query[:, None]
-            if tree is not None:
-                allowed[:, start:] = tree.allowed
+            if shape is not None:
+                allowed[:, start:] = shape.allowed
             if window is not None:
                 allowed &= key > query[:, None] - window
             mask = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device).masked_fill_(~allowed, -torch.inf)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import EnvironmentFailure, UserError
@@ -32,12 +32,13 @@ class RunRequest:
     """One run as the page asks for it; limits are checked by the page's own `limits` and again by core's Options."""
     prompt: str
     method: str = "draft"
-    draft_len: int = 4
+    draft_len: int | str = 4
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
     max_new_tokens: int = 96
     baseline: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)     # the method's own, checked by core
 
 
 class Engine:
@@ -76,9 +77,9 @@ class Engine:
             self._threads = costs.choose_threads(pair.target, spare=1)      # the web server keeps a core of its own
             for method in methods.available(pair):
                 self._report(f"Measuring {method.label}…", None)
-                self._costs[method.name] = costs.measure(pair.target, method.build(pair))
+                self._costs[method.name] = costs.measure(pair.target, method.proposer(pair))
             self._pair = pair
-            self._known = [MethodInfo(m.name, m.label, m.lossless, m.settings, m.note) for m in methods.available(pair)]
+            self._known = [_info(m) for m in methods.available(pair)]
             self._state = EngineState("ready", 1.0, "The live model is ready.")
         except (UserError, EnvironmentFailure) as error:
             self._state = EngineState("failed", None, str(error))
@@ -118,7 +119,7 @@ class Engine:
         from core.runner import Request, Run
         torch.set_num_threads(self._threads)        # the setting belongs to the calling thread
         options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
-        run = Run(self._pair, Request(request.prompt, method=request.method, options=options), self._costs.get(request.method))
+        run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings), self._costs.get(request.method))
         end = time.monotonic() + TIME_LIMIT
         yield trace.head_line(run.facts)
         rounds = run.rounds()
@@ -141,6 +142,11 @@ class Engine:
             finally:
                 baseline.close()
             yield trace.last_line(run.totals, plain)
+
+
+def _info(method: Any) -> MethodInfo:
+    names = (("draft_len",) if method.drafts else ()) + tuple(s.name for s in method.settings)
+    return MethodInfo(method.name, method.label, True, names, method.note)
 
 
 _PLAIN = MethodInfo("plain", "nobody", True, (), "Plain decoding: one pass of the target for each token.")

@@ -3,28 +3,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from core.errors import UserError
 from core.load import Pair
 from core.propose.base import Proposer
 from core.propose.draft_model import DraftModel
+from core.settings import Setting, complete
 
 
 @dataclass(frozen=True)
 class Method:
     name: str
-    label: str                              # what the page calls it
-    note: str                               # one sentence for people
-    build: Callable[[Pair], Proposer]
-    settings: tuple[str, ...] = ()          # which settings of a request it reads
-    needs: str | None = None                # the draft it needs in Pair.drafts, None = nothing
-    lossless: bool = True
+    label: str                                      # what the page calls it
+    note: str                                       # one sentence for people
+    build: Callable[..., Proposer]                  # build(pair, **settings)
+    settings: tuple[Setting, ...] = ()
+    needs: str | None = None                        # the draft it needs in Pair.drafts, None = nothing
+    drafts: bool = True                             # whether --draft-len means anything
+
+    def proposer(self, pair: Pair, given: dict[str, Any] | None = None) -> Proposer:
+        """Raises UserError for a setting that is unknown or out of range, or a draft that the pair does not have."""
+        return self.build(pair, **complete(self.settings, given or {}, self.name))
 
 
 METHODS = {m.name: m for m in (
-    Method("draft", "draft model", "A small model writes ahead; the target checks all of it in one pass.",
-           lambda pair: DraftModel(*pair.draft_model()), ("draft_len",), needs="draft"),
-    Method("plain", "nobody", "Plain decoding: one pass of the target for each token.", lambda pair: Proposer()),
+    Method("draft", "draft model", "A small model writes ahead; the target checks all of it in one pass.", DraftModel.build,
+           DraftModel.settings, needs="draft"),
+    Method("plain", "nobody", "Plain decoding: one pass of the target for each token.", lambda pair: Proposer(), drafts=False),
 )}
 
 
@@ -37,3 +43,8 @@ def get(name: str) -> Method:
 def available(pair: Pair) -> list[Method]:
     """The methods that this pair can run."""
     return [m for m in METHODS.values() if m.needs is None or m.needs in pair.drafts]
+
+
+def all_settings() -> dict[str, Setting]:
+    """Every method's settings by name, for the command line. Methods that share a name share its meaning."""
+    return {s.name: s for m in METHODS.values() for s in m.settings}

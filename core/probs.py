@@ -5,14 +5,18 @@ likeliest token, so that greedy decoding needs no second code path.
 """
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from core.errors import UserError
 
+if TYPE_CHECKING:
+    from core.tree import Tree
+
+LOW = 0.001             # lower temperatures and penalties would push logits over float32's range
 NUCLEUS_GUESS = 512     # a nucleus is rarely larger; when it is, the whole vocabulary is sorted
 
 
@@ -27,11 +31,11 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Raises UserError for a value outside its range, NaN and infinities included."""
-        checks = (("temperature", 0 <= self.temperature <= 100, "a number from 0 (greedy) to 100"),
-                  ("top-k", self.top_k >= 0 and self.top_k == int(self.top_k), "a whole number from 0 (off) up"),
+        checks = (("temperature", self.temperature == 0 or LOW <= self.temperature <= 100, f"0 (greedy) or from {LOW} to 100"),
+                  ("top-k", isinstance(self.top_k, int) and self.top_k >= 0, "a whole number from 0 (off) up"),
                   ("top-p", 0 < self.top_p <= 1, "above 0 and at most 1 (off)"),
                   ("min-p", 0 <= self.min_p <= 1, "from 0 (off) to 1"),
-                  ("repetition-penalty", 0 < self.repetition_penalty < math.inf, "a number above 0 (1 = off)"))
+                  ("repetition-penalty", LOW <= self.repetition_penalty <= 1e9, f"from {LOW} to 1e9 (1 = off)"))
         for name, good, want in checks:
             if not good:
                 raise UserError(f"--{name} must be {want}, not {getattr(self, name.replace('-', '_'))}.")
@@ -56,8 +60,9 @@ def scores(logits: Tensor, sampling: Sampling, seen: Tensor | None = None) -> Te
 
 def law(scored: Tensor, sampling: Sampling) -> Tensor:
     """Scores [..., V] -> probabilities [..., V]. NaN logits count as -inf; a row without any finite logit is an error upstream."""
+    scored = scored.masked_fill(scored.isnan(), -torch.inf)
     if sampling.greedy:
-        best = torch.nan_to_num(scored, nan=-torch.inf).argmax(-1, keepdim=True)
+        best = scored.argmax(-1, keepdim=True)
         return torch.zeros_like(scored).scatter_(-1, best, 1.0)
     probs = torch.softmax(scored / sampling.temperature, -1)
     if 0 < sampling.top_k < scored.shape[-1]:
@@ -79,7 +84,7 @@ def _nucleus(probs: Tensor, top_p: float) -> Tensor:
         ordered, order = probs.topk(NUCLEUS_GUESS, -1)         # a full sort of the vocabulary costs more than a target layer
         if bool((ordered.sum(-1, keepdim=True) >= need).all()):
             return _keep(probs, ordered, order, need)
-    ordered, order = probs.sort(-1, descending=True, stable=True)
+    ordered, order = probs.sort(dim=-1, descending=True, stable=True)
     return _keep(probs, ordered, order, need)
 
 
@@ -96,10 +101,11 @@ def draw(probs: Tensor, u: Tensor) -> Tensor:
     return torch.minimum(ids, last)
 
 
-def seen_along(seen: Tensor, drafted: Tensor) -> Tensor:
-    """Chain of k drafted ids behind a context that holds `seen` [V] -> bool [k + 1, V]: the ids before each position of the pass."""
-    k = drafted.shape[0]
-    out = seen.repeat(k + 1, 1)
-    for i in range(k):
-        out[i + 1:].scatter_(1, drafted[i].expand(k - i, 1), True)
+def seen_along(seen: Tensor, drafted: Tensor, tree: Tree | None = None) -> Tensor:
+    """Context ids `seen` [V] and N drafted ids (a chain, or a tree) -> bool [N + 1, V]: the ids before each position of the pass."""
+    n = drafted.shape[0]
+    above = tree.ancestors if tree is not None else torch.ones(n, n, dtype=torch.bool, device=drafted.device).tril()
+    out = seen.repeat(n + 1, 1)
+    for i in range(n):          # node i lies before the positions behind its descendants and itself
+        out[1:, drafted[i]] |= above[:, i]
     return out

@@ -1,4 +1,8 @@
-"""The recorder: both laws at every position of a pass, cut to the likeliest ids, as tensors first and as trace tables after."""
+"""The recorder: both laws at every position of a pass, cut to the likeliest ids; as tensors first, as trace tables after the transfer.
+
+Position 0 of a pass is the root (the last emitted token), position i + 1 stands behind drafted node i. Everything about the draft
+is kept per node, so that chains and trees need one code.
+"""
 from __future__ import annotations
 
 import math
@@ -11,6 +15,7 @@ from core.trace import Table
 
 TOP = 10
 BLOCK = 128
+Host = dict[str, list]
 
 
 def top_ids(scored: Tensor, n: int = TOP) -> Tensor:
@@ -30,60 +35,82 @@ def top_ids(scored: Tensor, n: int = TOP) -> Tensor:
     return ids.gather(1, found.topk(n, -1).indices)
 
 
-def capture(p: Tensor, scored: Tensor, logits: Tensor, q: Tensor | None, q_logits: Tensor | None, drafted: Tensor) -> dict[str, Tensor]:
-    """Everything the tables need of one pass: p, scored, logits [n+1, V]; q, q_logits [n, V]; drafted [n]. No waiting.
+def capture(p: Tensor, scored: Tensor, logits: Tensor, q: Tensor | None, q_scored: Tensor | None, q_logits: Tensor | None, drafted: Tensor,
+            parents: Tensor | None, residual: Tensor) -> dict[str, Tensor]:
+    """Everything the tables need of one pass, nothing waited for.
 
-    Position i of the pass has the law q[i] and the drafted id drafted[i] in a chain; the last has neither.
+    p, scored, logits [N+1, V]; drafted [N]; parents [N] or None. q [N, V] or None (one-hot: the node arrays say it all); q_scored,
+    q_logits [N, V], or None where the draft has none: its penalised and its raw logits.
     """
     n = drafted.shape[0]
+    ids = top_ids(scored)
+    out = {"ids": ids, "p": p.gather(1, ids), "lp": logits.gather(1, ids)}
     if not n:
-        ids = top_ids(scored)
-        return {"ids": ids, "p": p.gather(1, ids), "logit_p": logits.gather(1, ids)}
-    own = drafted[:, None]
-    q_top = top_ids(q_logits if q_logits is not None else q)
-    ids = torch.cat([top_ids(scored), torch.cat([torch.cat([q_top, own], 1), own.new_zeros(1, q_top.shape[1] + 1)])], 1)
-    out = {"ids": ids, "p": p.gather(1, ids), "logit_p": logits.gather(1, ids), "q": q.gather(1, ids[:n]),
-           "overlap": torch.minimum(p[:n], q).sum(-1)}
-    if q_logits is not None:
-        out["logit_q"] = q_logits.gather(1, ids[:n])
-    return out
-
-
-def tables(host: dict[str, list], n: int, residual_at: int | None, residual: list[float] | None,
-           text: Callable[[int], str]) -> list[Table]:
-    """Fetched `capture` of a chain of n -> its tables. `residual` lists the law resampled from at position `residual_at`."""
-    out = []
-    for i in range(n + 1):
-        drafted_here = i < n
-        columns = range(len(host["ids"][i]) if drafted_here else TOP if n else len(host["ids"][i]))
-        first: dict[int, int] = {}
-        for column in columns:                                                     # p's list, q's list and the drafted id overlap
-            first.setdefault(int(host["ids"][i][column]), column)
-        p = {t: host["p"][i][c] for t, c in first.items()}
-        q = {t: host["q"][i][c] for t, c in first.items()} if drafted_here else None
-        order = sorted(first, key=lambda t: (-max(p[t], q[t] if q else 0.0), -host["logit_p"][i][first[t]]))
-        out.append(_table(i - 1, order, p, q, host, i, first, residual if i == residual_at else None, text))
-    return out
-
-
-def _table(after: int, order: list[int], p: dict[int, float], q: dict[int, float] | None, host: dict[str, list], i: int,
-           first: dict[int, int], residual: list[float] | None, text: Callable[[int], str]) -> Table:
-    columns = [first[t] for t in order]
-    overlap = host["overlap"][i] if q is not None else None
-    rest = [residual[c] for c in columns] if residual is not None else None
-    others = {"p": short(max(0.0, 1 - sum(p.values()))), "q": None, "overlap": None, "residual": None}
+        return out
+    rows = slice(0, n) if parents is None else parents + 1
+    p_here, logits_here, own = p[rows], logits[rows], drafted[:, None]
+    out |= {"x_lp": logits_here.gather(1, own)[:, 0], "x_res": residual[drafted], "res": residual[ids]}
     if q is not None:
-        others["q"] = short(max(0.0, 1 - sum(q.values())))
-        others["overlap"] = short(max(0.0, overlap - sum(min(p[t], q[t]) for t in order)))
-    if rest is not None:
-        others["residual"] = short(max(0.0, 1 - sum(rest)))
-    logit_q = host.get("logit_q")
-    return Table(after=after, ids=order, texts=[text(t) for t in order], p=[short(p[t]) for t in order],
-                 q=[short(q[t]) for t in order] if q is not None else None,
-                 residual=[short(x) for x in rest] if rest is not None else None,
-                 logit_p=[short(host["logit_p"][i][c]) for c in columns],
-                 logit_q=[short(logit_q[i][c]) for c in columns] if q is not None and logit_q is not None else None,
-                 overlap=short(overlap) if overlap is not None else None, others=others)
+        q_ids = top_ids(q if q_scored is None else q_scored)     # scores order also what a one-hot or cut-off q holds for equal
+        out |= {"q_ids": q_ids, "q_q": q.gather(1, q_ids), "q_p": p_here.gather(1, q_ids), "q_lp": logits_here.gather(1, q_ids),
+                "q_res": residual[q_ids], "p_q": q.gather(1, ids[rows]), "overlap": torch.minimum(p_here, q).sum(-1)}
+    if q is not None and q_logits is not None:
+        out |= {"q_lq": q_logits.gather(1, q_ids), "p_lq": q_logits.gather(1, ids[rows]), "x_lq": q_logits.gather(1, own)[:, 0]}
+    return out
+
+
+def tables(host: Host, tokens: list[int], parents: list[int], p_x: list[float], q_x: list[float], resampled_at: int | None,
+           text: Callable[[int], str]) -> list[Table]:
+    """Fetched `capture` of N nodes -> N + 1 tables. p_x, q_x: each node's own p and q; resampled_at: position or None."""
+    out = []
+    for row in range(len(tokens) + 1):
+        children = [i for i, parent in enumerate(parents) if parent == row - 1]
+        entries = _entries(host, row, children, tokens, p_x, q_x)
+        order = sorted(entries, key=lambda t: (-max(entries[t][0], entries[t][1]), -entries[t][2]))
+        overlap = None
+        if children:
+            overlap = host["overlap"][children[0]] if "overlap" in host else sum(p_x[i] for i in children)
+        out.append(_table(row - 1, order, [entries[t] for t in order], overlap, "x_lq" in host, row == resampled_at, text))
+    return out
+
+
+Entry = tuple[float, float, float, float, float]       # p, q, logit p, logit q, residual
+
+
+def _entries(host: Host, row: int, children: list[int], tokens: list[int], p_x: list[float], q_x: list[float]) -> dict[int, Entry]:
+    """The union of p's list, of the first child's q list and of the drafted children at one position."""
+    none = -math.inf
+    res = host.get("res", host["p"])[row]
+    drawn, known = bool(children) and "q_ids" in host, bool(children) and "x_lq" in host
+    first = children[0] if children else 0
+    entries: dict[int, Entry] = {}
+    for c, t in enumerate(host["ids"][row]):
+        q, lq = host["p_q"][first][c] if drawn else 0.0, host["p_lq"][first][c] if known else none
+        entries[int(t)] = (host["p"][row][c], q, host["lp"][row][c], lq, res[c])
+    if drawn:
+        for c, t in enumerate(host["q_ids"][first]):
+            lq = host["q_lq"][first][c] if known else none
+            entries.setdefault(int(t), (host["q_p"][first][c], host["q_q"][first][c], host["q_lp"][first][c], lq, host["q_res"][first][c]))
+    for i in children:
+        lq = host["x_lq"][i] if known else none
+        entries[tokens[i]] = (p_x[i], entries[tokens[i]][1] if drawn and i != first and tokens[i] in entries else q_x[i],
+                              host["x_lp"][i], lq, host["x_res"][i])
+    return entries
+
+
+def _table(after: int, ids: list[int], rows: list[Entry], overlap: float | None, known: bool, resampled: bool,
+           text: Callable[[int], str]) -> Table:
+    p, q, logit_p, logit_q, residual = (list(column) for column in zip(*rows))
+    there = overlap is not None
+    others = {"p": _rest(p), "q": _rest(q) if there else None, "residual": _rest(residual) if resampled else None,
+              "overlap": short(max(0.0, overlap - sum(map(min, p, q)))) if there else None}
+    return Table(after=after, ids=ids, texts=[text(t) for t in ids], p=[short(x) for x in p], q=[short(x) for x in q] if there else None,
+                 residual=[short(x) for x in residual] if resampled else None, logit_p=[short(x) for x in logit_p],
+                 logit_q=[short(x) for x in logit_q] if there and known else None, overlap=short(overlap) if there else None, others=others)
+
+
+def _rest(listed: list[float]) -> float | None:
+    return short(max(0.0, 1 - sum(listed)))
 
 
 def short(x: float) -> float | None:

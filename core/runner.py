@@ -15,6 +15,7 @@ from core import costs, methods, stats
 from core.load import Pair
 from core.loop import Decoding, Options
 from core.propose.base import Proposer
+from core.settings import complete
 from core.trace import Round, Totals, Trace
 
 
@@ -27,6 +28,7 @@ class Request:
     raw: bool = False
     method: str = "draft"
     options: Options = field(default_factory=Options)
+    settings: dict[str, Any] = field(default_factory=dict)     # the method's own
 
     def ids(self, pair: Pair) -> list[int]:
         if self.prompt_ids is not None:
@@ -41,13 +43,13 @@ class Run:
         """measured: costs from an earlier `costs.measure`; None measures them now (about half a second on a small CPU)."""
         method = methods.get(request.method)
         self.pair, self.request = pair, request
-        proposer = method.build(pair)
+        proposer = method.proposer(pair, request.settings)
         if measured is None:
             measured = costs.measure(pair.target, proposer)
         self.ids = request.ids(pair)
-        self.facts = facts(pair, request, method, self.ids, measured)
+        self.facts = facts(pair, request, method, self.ids, measured, proposer.side_nodes > 0)
         self.memory = stats.PeakMemory(pair.target.device)
-        self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text)
+        self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
         self.done: list[Round] = []
         self.totals: Totals | None = None
 
@@ -83,12 +85,15 @@ class Run:
         return Trace(self.facts, self.done, self.totals, plain)
 
 
-def facts(pair: Pair, request: Request, method: methods.Method, ids: Sequence[int], measured: dict[str, Any]) -> dict[str, Any]:
+def facts(pair: Pair, request: Request, method: methods.Method, ids: Sequence[int], measured: dict[str, Any],
+          tree: bool = False) -> dict[str, Any]:
     options = request.options
+    kind = options.verify if options.verify != "chain" or not tree else "tree"
     return {"target": pair.target_name, "draft": pair.draft_name(method.needs) if method.needs else None, "method": method.name,
-            "verify": "chain", "lossless": method.lossless, "device": str(pair.target.device),
+            "verify": kind, "lossless": kind != "typical", "device": str(pair.target.device),
             "dtype": str(pair.target.dtype).removeprefix("torch."), "prompt": request.prompt, "prompt_ids": list(ids),
-            "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.settings else 0, "seed": options.seed,
+            "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
+            "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
             "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
             "costs": measured, "weights": dict(pair.weights), "software": software(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}

@@ -1,12 +1,13 @@
 """The one interface through which the loop sees a target, whatever model is behind it."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from core.decoder import Decoder, Tree
+from core.decoder import Decoder, PassShape
 
 PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
 
@@ -26,7 +27,8 @@ class Target(Protocol):
 
     def new_cache(self, capacity: int) -> Cache: ...
 
-    def verify(self, ids: Tensor, cache: Cache, last: int, tree: Tree | None = None) -> Tensor: ...
+    def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
+               taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]: ...
 
 
 class DecoderTarget:
@@ -49,10 +51,18 @@ class DecoderTarget:
     def new_cache(self, capacity: int) -> Cache:
         return self.model.new_cache(capacity)
 
-    def verify(self, ids: Tensor, cache: Cache, last: int, tree: Tree | None = None) -> Tensor:
-        """ids [K] go through in one pass (a long prompt in several); logits [last, vocab_size] of the last positions."""
-        while ids.shape[0] > max(PREFILL, last):
-            self.model.run(ids[None, :PREFILL], cache)
+    def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
+               taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
+        """ids [K] go through in one pass (a long prompt in several).
+
+        Returns logits [last, vocab_size] of the last positions and, for each layer in `taps`, its input states [K, H]
+        (tap = number of layers: the output of the last one, before the final norm).
+        """
+        parts: list[dict[int, Tensor]] = []
+        while ids.shape[0] - PREFILL >= last:          # the last pass holds all positions whose logits are wanted
+            parts.append(self.model.run(ids[None, :PREFILL], cache, taps=taps)[1])
             ids = ids[PREFILL:]
-        hidden, _ = self.model.run(ids[None], cache, tree)
-        return self.model.logits(hidden[0, -last:])[:, :self.vocab_size]
+        hidden, tapped = self.model.run(ids[None], cache, shape, taps=taps)
+        parts.append(tapped)
+        states = {tap: torch.cat([part[tap][0] for part in parts]) for tap in taps}
+        return self.model.logits(hidden[0, -last:])[:, :self.vocab_size], states

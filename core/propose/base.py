@@ -1,12 +1,15 @@
 """What every proposer gets and gives. A proposer is one file; the loop knows no method by name."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from core.decoder import PassShape
 from core.probs import Sampling
+from core.settings import Setting
+from core.target import Cache, Target
 
 
 @dataclass
@@ -19,7 +22,10 @@ class Context:
     capacity: int                       # most positions this run can reach
     device: torch.device
     dtype: torch.dtype                  # of the laws: float32, or float64 with a float64 target
+    target: Target
+    cache: Cache                        # the target's; holds all of `tokens` but the last
     seen: Tensor | None = None          # [V] bool, ids in `tokens`; kept only with a repetition penalty
+    states: dict[int, Tensor] = field(default_factory=dict)     # tap -> [n, H], of the tokens that the last pass added to the cache
 
     def uniforms(self, n: int) -> Tensor:
         """n fresh draws in [0, 1), float64: float32 would round small probabilities to a coarse grid."""
@@ -32,7 +38,8 @@ class Draft:
     tokens: Tensor                      # [N] int64 target ids
     q: Tensor | None = None             # [N, V], the law each token was really drawn from
     logits: Tensor | None = None        # [N, V], raw; -inf where the draft cannot go; for the trace alone
-    parents: list[int] | None = None    # None: a chain; else index of each node's parent, -1 = the last emitted token
+    parents: Tensor | None = None       # [N] int64, index of each node's parent, -1 = the last emitted token; None: a chain
+    levels: int = 0                     # of a tree: an upper bound of its depth
 
     def __len__(self) -> int:
         return self.tokens.shape[0]
@@ -42,17 +49,24 @@ class Proposer:
     """Base of all proposers, and itself `plain`: it never proposes anything."""
 
     name = "plain"
+    settings: tuple[Setting, ...] = ()  # its own options, beside the ones every method has
+    taps: tuple[int, ...] = ()          # target layers whose input states it wants in ctx.states
+    side_nodes: int = 0                 # most drafted nodes beside the accepted path: cache rows a tree needs for a while
     max_positions: int | None = None    # longest context it can read; None = no limit of its own
 
     def begin(self, ctx: Context) -> None:
         """A new run: forget everything of the last one."""
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
-        """Up to k tokens to follow ctx.tokens, or None. Never waits for the device."""
+        """Up to k tokens (a tree: k levels) to follow ctx.tokens, or None. Never waits for the device."""
         return None
 
-    def observe(self, ctx: Context, accepted: int) -> None:
-        """After verification: ctx.tokens now ends with `accepted` drafted tokens and one more of the target's."""
+    def verify(self, ctx: Context, ids: Tensor, last: int, shape: PassShape | None) -> tuple[Tensor, dict[int, Tensor]]:
+        """The target's pass over ids [K]: logits [last, V] and tapped states. Overridden by who has run a part of it already."""
+        return ctx.target.verify(ids, ctx.cache, last, shape, self.taps)
+
+    def observe(self, ctx: Context, path: list[int]) -> None:
+        """After a round: ctx.tokens now ends with the drafted tokens of `path` (indices into the draft) and one of the target's."""
 
     def end(self) -> None:
         """The run is over, however it ended: free its caches."""

@@ -1,6 +1,8 @@
 """A small model of the target's vocabulary (or a part of it) drafts a chain, one token a step, all on the device."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
@@ -8,6 +10,9 @@ from core import probs
 from core.cache import KVCache
 from core.decoder import Decoder
 from core.propose.base import Context, Draft, Proposer
+
+if TYPE_CHECKING:
+    from core.load import Pair
 
 
 class DraftModel(Proposer):
@@ -23,6 +28,10 @@ class DraftModel(Proposer):
         self.token_map = token_map
         self.max_positions = model.config.max_positions
         self.cache: KVCache | None = None
+
+    @classmethod
+    def build(cls, pair: Pair) -> DraftModel:
+        return cls(*pair.draft_model())
 
     def begin(self, ctx: Context) -> None:
         self.cache = self.model.new_cache(min(ctx.capacity, self.max_positions))
@@ -58,9 +67,8 @@ class DraftModel(Proposer):
             feed = token.view(1, 1)
         return Draft(torch.stack(tokens), self._spread(torch.stack(laws), ctx, 0.0), self._spread(torch.stack(logits), ctx, -torch.inf))
 
-    def observe(self, ctx: Context, accepted: int) -> None:
-        before = len(ctx.tokens) - accepted - 1
-        self.cache.truncate(min(self.cache.length, before + accepted))
+    def observe(self, ctx: Context, path: list[int]) -> None:
+        self.cache.truncate(min(self.cache.length, len(ctx.tokens) - 1))
 
     def _mapped(self, seen: Tensor) -> Tensor:
         return seen[:self.model.config.vocab_size] if self.token_map is None else seen[self.token_map]

@@ -1,0 +1,80 @@
+"""How many tokens to draft next. State belongs to one run; with the same seed and costs the same lengths come out."""
+from __future__ import annotations
+
+from typing import Any
+
+from core.errors import UserError
+
+LONGEST = 10        # what `auto` considers
+PRIOR = 0.6         # acceptance expected before anything was seen
+PRIOR_WEIGHT = 2.0  # ... worth this many rounds
+FADE = 0.9          # older rounds count less: text changes
+
+
+class Constant:
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def next(self) -> int:
+        return self.k
+
+    def observe(self, drafted: int, accepted: int) -> None:
+        pass
+
+
+class Heuristic(Constant):
+    """transformers' rule: two more after a fully accepted draft, else one less."""
+
+    def observe(self, drafted: int, accepted: int) -> None:
+        if drafted:
+            self.k = min(20, self.k + 2) if accepted == drafted else max(1, self.k - 1)
+
+
+class Auto:
+    """The length with the most expected tokens per second, from acceptance by position so far and costs fixed at load.
+
+    Expected tokens of length k: 1 + sum_i prod_{j<=i} a_j (Leviathan et al. 2023 with a separate a for each position); its cost:
+    k draft steps and one pass over k + 1 tokens.
+    """
+
+    def __init__(self, costs: dict[str, Any]) -> None:
+        self.costs = costs
+        self.kept = [PRIOR * PRIOR_WEIGHT] * LONGEST
+        self.tested = [PRIOR_WEIGHT] * LONGEST
+
+    def next(self) -> int:
+        step = self.costs.get("draft_step_s") or 0.0
+        tokens, alive, best, best_rate = 1.0, 1.0, 1, 0.0
+        for k in range(1, LONGEST + 1):
+            alive *= self.kept[k - 1] / self.tested[k - 1]
+            tokens += alive
+            rate = tokens / (k * step + pass_seconds(self.costs, k + 1))
+            if rate > best_rate:
+                best, best_rate = k, rate
+        return best
+
+    def observe(self, drafted: int, accepted: int) -> None:
+        for i in range(min(drafted, accepted + 1, LONGEST)):        # positions behind the first rejection tell nothing
+            self.kept[i] = FADE * self.kept[i] + (i < accepted)
+            self.tested[i] = FADE * self.tested[i] + 1
+
+
+def pass_seconds(costs: dict[str, Any], k: int) -> float:
+    """Seconds of a target pass over k tokens, linear between the measured lengths."""
+    points = sorted((int(n), s) for n, s in costs["verify_s"].items())
+    for (a, low), (b, high) in zip(points, points[1:]):
+        if a <= k <= b:
+            return low + (high - low) * (k - a) / (b - a)
+    (a, low), (b, high) = points[-2:]
+    return max(high, high + (high - low) * (k - b) / (b - a))
+
+
+def make(draft_len: int | str, costs: dict[str, Any]) -> Constant | Auto:
+    """draft_len: a number, `auto` or `heuristic` (starting at 5, as transformers does). Raises UserError."""
+    if draft_len == "auto":
+        return Auto(costs)
+    if draft_len == "heuristic":
+        return Heuristic(5)
+    if isinstance(draft_len, int) and draft_len >= 0:
+        return Constant(draft_len)
+    raise UserError(f"--draft-len must be a whole number from 0 up, auto or heuristic, not {draft_len!r}.")
