@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,9 +25,12 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command. Every known failure is one line on stderr, never a traceback."""
+    _speak_utf8()
     try:
         args = parser().parse_args(argv)
-        return args.act(args)
+        code = args.act(args)
+        sys.stdout.flush()              # a full disk or a closed pipe shows here, not in the interpreter's last words
+        return code
     except UserError as error:
         return _fail(str(error), 2)
     except EnvironmentFailure as error:
@@ -36,8 +40,24 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("Interrupted.", 130)
     except BrokenPipeError:             # `| head` has what it wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        _drop_output()
+        return _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.", 1)
+
+
+def _speak_utf8() -> None:
+    """Pipes and files get UTF-8 whatever the locale says; a terminal that lacks a character gets its code, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace", **({} if stream.isatty() else {"encoding": "utf-8"}))
+
+
+def _drop_output() -> None:
+    """What stdout still holds cannot be written any more; at exit Python must not try again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(sentence: str, code: int) -> int:
@@ -75,8 +95,17 @@ def parser() -> Parser:
 
     bench = commands.add_parser("bench", help="this machine's figures: against transformers, cost of a pass, cost of recording")
     _model_options(bench)
-    bench.add_argument("--json", metavar="FILE")
+    bench.add_argument("--json", metavar="FILE", help="write the figures as JSON, - for stdout")
     bench.set_defaults(act=_bench)
+
+    tune = commands.add_parser("tune", help="measure a method's choices on this target and machine")
+    tune.add_argument("what", choices=["early-exit"], help="early-exit: which layers the draft may skip")
+    _model_options(tune)
+    tune.add_argument("--prompts", type=_whole, default=3, metavar="N", help="how many of the example prompts (default 3)")
+    tune.add_argument("--max-new-tokens", type=_whole, default=48, metavar="N", help="default 48")
+    tune.add_argument("--draft-len", type=_whole, default=3, metavar="K", help="default 3")
+    tune.add_argument("--json", metavar="FILE", help="write the table as JSON, - for stdout")
+    tune.set_defaults(act=_tune)
 
     train = commands.add_parser("train", help="train a draft for a target on text that the target writes")
     _lazy_train(train)
@@ -98,7 +127,7 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--prompt-ids", metavar="IDS", help="token ids instead of text: 1,5,9")
     p.add_argument("--system", metavar="TEXT", help="system turn")
     p.add_argument("--raw", action="store_true", help="skip the chat template")
-    p.add_argument("--draft-len", type=_draft_len, default=4, metavar="K", help="tokens drafted a round, auto or heuristic (default 4)")
+    p.add_argument("--draft-len", type=_draft_len, metavar="K", help="tokens drafted a round, auto or heuristic (default 4)")
     p.add_argument("--verify", default="chain", help="chain, or block: the whole block's joint law at once (default chain)")
     p.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (default 0)")
     p.add_argument("--top-k", type=_whole, default=0, help="0 is off (default 0)")
@@ -116,8 +145,8 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
 
 
 def _whole(text: str) -> int:
-    if not text.strip().isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
+    if not text.strip().isdecimal() or len(text) > 100:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 0 up")
     return int(text)
 
 
@@ -140,22 +169,39 @@ def _request(args: argparse.Namespace, method: str):
             raise UserError(f"--prompt-ids wants numbers with commas between them, like 1,5,9, not {args.prompt_ids!r}.") from None
         if args.system is not None or args.raw:
             raise UserError("--system and --raw belong to --prompt; with --prompt-ids the ids run as they are.")
-    prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
+    prompt = _stdin() if args.prompt == "-" else args.prompt
+    for name, text in (("--prompt", prompt), ("--system", args.system), *(("--stop", s) for s in args.stop)):
+        if text is not None and not text.isprintable() and any(0xD800 <= ord(c) <= 0xDFFF for c in text):
+            raise UserError(f"{name} is not UTF-8 text.")
     if prompt is not None and not prompt.strip():
         raise UserError("The prompt is empty: there is nothing to continue.")
     sampling = Sampling(args.temperature, args.top_k, args.top_p, args.min_p, args.repetition_penalty)
-    options = Options(args.max_new_tokens, args.draft_len, sampling, args.seed, tuple(args.stop), args.ignore_eos,
+    tree = getattr(args, "tree", None)
+    if args.draft_len is not None and tree and tree[0].isdigit():
+        raise UserError(f"--tree {tree} says already how many levels are drafted: leave out --draft-len.")
+    draft_len = 4 if args.draft_len is None else args.draft_len
+    options = Options(args.max_new_tokens, draft_len, sampling, args.seed, tuple(args.stop), args.ignore_eos,
                       record=not getattr(args, "no_tables", False), verify=args.verify)
     given = {name: getattr(args, name) for name in methods.all_settings() if getattr(args, name) is not None}
     return Request(prompt, ids, args.system, args.raw, method, options, given)
+
+
+def _stdin() -> str:
+    if sys.stdin is None:
+        raise UserError("--prompt - reads the prompt from stdin, which is closed.")
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise UserError("The prompt on stdin is not UTF-8 text.") from None
 
 
 def _load(args: argparse.Namespace):
     import torch
 
     from core import costs, load
-    if args.threads is not None and args.threads < 1:
-        raise UserError("--threads must be at least 1.")
+    most = max(64, os.cpu_count() or 1)
+    if args.threads is not None and not 1 <= args.threads <= most:
+        raise UserError(f"--threads must be from 1 to {most}, not {args.threads}.")
     with _progress() as report:
         pair = load.load(args.pair, args.target, args.draft, args.dtype, args.device, report)
     if args.threads:
@@ -182,8 +228,12 @@ def _check_writable(name: str | None) -> None:
     """Before a run of minutes, not after it."""
     if name not in (None, "-"):
         path = Path(name)
-        if path.is_dir() or not path.parent.is_dir():
-            raise UserError(f"Cannot write {name}: {'it is a folder' if path.is_dir() else f'there is no folder {path.parent}'}.")
+        try:
+            trouble = "it is a folder" if path.is_dir() else "" if path.parent.is_dir() else f"there is no folder {path.parent}"
+        except OSError as error:                # a name too long, for one
+            trouble = error.strerror or str(error)
+        if trouble:
+            raise UserError(f"Cannot write {name[:200]}: {trouble}.")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -213,7 +263,7 @@ def _run(args: argparse.Namespace) -> int:
         from core.trace import dumps
         print(dumps(trace.to_json()))
     else:
-        printer.end()
+        printer.end(run.totals.text)
         print(summary(run.totals, plain), file=sys.stderr)
         if args.json:
             trace.write(args.json)
@@ -224,7 +274,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace) -> int:
     from core import methods
-    names = [n.strip() for n in args.methods.split(",") if n.strip()]
+    names = list(dict.fromkeys(n.strip() for n in args.methods.split(",") if n.strip()))
     if not names:
         raise UserError("--methods names no method.")
     for name in names:
@@ -265,7 +315,7 @@ def _show(args: argparse.Namespace) -> int:
     printer = Printer(sys.stdout, wants_colour(sys.stdout))
     for round_ in recorded.rounds:
         printer.round(round_)
-    printer.end()
+    printer.end(recorded.totals.text if recorded.totals else "".join(e.text for r in recorded.rounds for e in r.emitted))
     if recorded.totals:
         print(summary(recorded.totals, recorded.plain), file=sys.stderr)
     return 0
@@ -278,6 +328,19 @@ def _bench(args: argparse.Namespace) -> int:
     _write_json(args.json, result)
     if args.json != "-":
         print(bench.table(result))
+    return 0
+
+
+def _tune(args: argparse.Namespace) -> int:
+    from core import prompts, tune
+    if not (args.prompts and args.max_new_tokens and args.draft_len):
+        raise UserError("--prompts, --max-new-tokens and --draft-len must be at least 1.")
+    _check_writable(args.json)
+    result = tune.tune(_load(args), list(prompts.examples().values())[:args.prompts], args.max_new_tokens, args.draft_len,
+                       report=lambda m: print(m, file=sys.stderr))
+    _write_json(args.json, result)
+    if args.json != "-":
+        print(tune.table(result))
     return 0
 
 

@@ -11,6 +11,10 @@ ROPE_TYPES = {"default": (), "linear": ("factor",),      # type -> the numbers i
               "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
 
 
+class Unsupported(UserError):
+    """A sound model that this decoder does not compute; transformers may."""
+
+
 @dataclass(frozen=True)
 class DecoderConfig:
     vocab_size: int
@@ -37,9 +41,9 @@ class DecoderConfig:
         """config.json of a transformers checkpoint -> DecoderConfig. Raises UserError naming what is not supported."""
         family = hf.get("model_type")
         if family not in FAMILIES:
-            raise UserError(f"Model type {family!r} is not one of {', '.join(FAMILIES)}; this decoder cannot run it.")
+            raise Unsupported(f"Model type {family!r} is not one of {', '.join(FAMILIES)}; this decoder cannot run it.")
         if hf.get("hidden_act", "silu") != "silu":
-            raise UserError(f"Activation {hf['hidden_act']!r} is not supported; Llama-family models use 'silu'.")
+            raise Unsupported(f"Activation {hf['hidden_act']!r} is not supported; Llama-family models use 'silu'.")
         heads, hidden, layers = (_whole(hf, name) for name in ("num_attention_heads", "hidden_size", "num_hidden_layers"))
         kv_heads, head_dim = _whole(hf, "num_key_value_heads", heads), _whole(hf, "head_dim", hidden // heads)
         if heads % kv_heads or head_dim % 2:
@@ -83,7 +87,7 @@ def _rope(hf: dict[str, Any]) -> tuple[float, dict[str, Any]]:
     scaling = dict(given)
     kind = scaling.pop("rope_type", scaling.pop("type", "default"))
     if kind not in ROPE_TYPES:
-        raise UserError(f"RoPE scaling {kind!r} is not one of {', '.join(ROPE_TYPES)}.")
+        raise Unsupported(f"RoPE scaling {kind!r} is not one of {', '.join(ROPE_TYPES)}.")
     for name in ROPE_TYPES[kind]:
         _number(scaling, name)
     return _number({"rope_theta": scaling.pop("rope_theta", None) or hf.get("rope_theta")}, "rope_theta", 10000.0), {"rope_type": kind, **scaling}
@@ -99,5 +103,5 @@ def _window(hf: dict[str, Any], family: str, layers: int) -> int | None:
     first = hf.get("max_window_layers", 28)
     kinds = set(hf.get("layer_types") or ("sliding_attention" if i >= first else "full_attention" for i in range(layers)))
     if len(kinds) > 1:
-        raise UserError("Models that mix sliding-window and full attention layers are not supported.")
+        raise Unsupported("Models that mix sliding-window and full attention layers are not supported.")
     return window if kinds == {"sliding_attention"} else None

@@ -43,7 +43,7 @@ def measure(target: Target, proposer: Proposer, lengths: tuple[int, ...] = (1, 2
 @torch.inference_mode()
 def pass_seconds(target: Target, k: int, repeats: int) -> float:
     """Median seconds of one pass over k tokens behind CONTEXT cached ones, logits of all k included."""
-    length = min(CONTEXT, target.max_positions - k)
+    length = max(0, min(CONTEXT, target.max_positions - k))
     cache = target.new_cache(length + k)
     if length:
         target.verify(torch.zeros(length, dtype=torch.long, device=target.device), cache, 1)
@@ -59,25 +59,28 @@ def pass_seconds(target: Target, k: int, repeats: int) -> float:
 @torch.inference_mode()
 def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4) -> float | None:
     """Median seconds a drafted token costs, drafting k at a time behind CONTEXT tokens."""
+    proposer = proposer.costly
     room = min(target.max_positions, proposer.max_positions or target.max_positions)
     length = min(CONTEXT, room - k)
     if length <= 0:
         return None
     ctx = Context([0] * length, Sampling(), torch.Generator(target.device), target.vocab_size, length + k, target.device, torch.float32,
                   target, target.new_cache(length + k))
+    if length > 1:
+        ctx.states = target.verify(torch.zeros(length - 1, dtype=torch.long, device=target.device), ctx.cache, 1, None, proposer.taps)[1]
     proposer.begin(ctx)
     try:
+        proposer.observe(ctx, [])
         first = proposer.propose(ctx, k)        # reads the context once; afterwards only the draft steps remain
         if first is None or not len(first):
             return None
+        ctx.states = {tap: rows[-1:] for tap, rows in ctx.states.items()}
 
         def once() -> None:
-            ctx.tokens.append(0)
-            proposer.observe(ctx, [])
-            ctx.tokens.pop()
+            proposer.observe(ctx, [])           # as if the last token had just been emitted: one token to read, then k - 1 of its own
             proposer.propose(ctx, k)
 
-        return _median(once, repeats, target.device) / len(first)
+        return _median(once, repeats, target.device) / (first.levels or len(first))
     finally:
         proposer.end()
 

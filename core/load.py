@@ -8,22 +8,26 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from core import embedded, gguf_model, linear, weights
-from core.config import DecoderConfig
+from core import embedded, formats, gguf_model, hf_model, linear, weights
+from core.config import DecoderConfig, Unsupported
 from core.decoder import Decoder
 from core.errors import EnvironmentFailure, UserError
-from core.target import DecoderTarget
+from core.hf_model import HFModel, HFTarget
+from core.json_file import read_object
+from core.target import DecoderTarget, Target
 from core.text import NoText, Text
 
 Progress = Callable[[str, float | None], None]
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 PAIRS = ("smollm2",)
 HASHED = 4 << 30        # larger weights are named by size alone: hashing them would take longer than loading
-HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "tokenizer.model"]
+HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "medusa_lm_head.pt", "tokenizer.model"]
+HUB_NOT = ["consolidated*", "original/*"]       # the same weights once more, under other names
 
 
 @dataclass
@@ -31,34 +35,68 @@ class Pair:
     """A target and its possible drafts. `drafts`: method -> folder; a Decoder is built from it when first asked for."""
     name: str
     target_name: str
-    target: DecoderTarget
+    target: Target
     text: Text | NoText
     weights: dict[str, str] = field(default_factory=dict)
     drafts: dict[str, Path] = field(default_factory=dict)
-    _loaded: dict[str, tuple[Decoder, Tensor | None]] = field(default_factory=dict)
+    _loaded: dict[str, Any] = field(default_factory=dict)
 
     def draft_name(self, method: str) -> str | None:
         folder = self.drafts.get(method)
         return f"{self.name}/{method}" if folder and folder.is_relative_to(ASSETS) else folder.name if folder else None
 
-    def draft_model(self) -> tuple[Decoder, Tensor | None]:
-        """The draft model and the target id of each of its output rows (None: the same ids). Raises UserError without one."""
+    def draft_model(self, strict: bool = True) -> tuple[Decoder | HFModel, Tensor | None]:
+        """The draft model and the target id of each of its output rows (None: the same ids). Raises UserError without one.
+
+        strict: also if its vocabulary is another one than the target's.
+        """
+        folder = self.draft_folder()
+        if strict and "agree" not in self._loaded:
+            refuse_other_text(self.text, self.draft_text(), folder.name)
+            self._loaded["agree"] = True
         if "draft" not in self._loaded:
-            folder = self.drafts.get("draft")
-            if folder is None:
-                raise UserError("This target has no draft model here: name one with --draft PATH_OR_ID, or take --method plain.")
             self._loaded["draft"] = self._load_draft(folder)
             self.weights[f"draft:{folder.name}"] = fingerprint(folder)
         return self._loaded["draft"]
 
-    def _load_draft(self, folder: Path) -> tuple[Decoder, Tensor | None]:
+    def same_text(self) -> bool:
+        """Whether the draft model's ids mean what the target's do."""
+        try:
+            refuse_other_text(self.text, self.draft_text(), "")
+        except UserError:
+            return False
+        return True
+
+    def head(self, method: str, make: Callable[[Path], Any]) -> Any:
+        """What `make` makes of the folder of this method's draft head, made once. Raises UserError without one."""
+        folder = self.drafts.get(method)
+        if folder is None:
+            raise UserError(f"This target has no {method} head here: name one with --draft PATH_OR_ID, or take --method plain.")
+        if method not in self._loaded:
+            self._loaded[method] = make(folder)
+            self.weights[f"{method}:{folder.name}"] = fingerprint(folder)
+        return self._loaded[method]
+
+    def draft_folder(self) -> Path:
+        folder = self.drafts.get("draft")
+        if folder is None:
+            raise UserError("This target has no draft model here: name one with --draft PATH_OR_ID, or take --method plain.")
+        return folder
+
+    def draft_text(self) -> Text | NoText:
+        """The draft model's own tokenizer; one trained here for this target has none, it speaks the target's."""
+        if "text" not in self._loaded:
+            self._loaded["text"] = Text.from_folder(self.draft_folder())
+        return self._loaded["text"]
+
+    def _load_draft(self, folder: Path) -> tuple[Decoder | HFModel, Tensor | None]:
         from core import draft_format
+        if weights.read_config(folder).get("model_type") != draft_format.MODEL_TYPE:
+            return load_model(folder, self.target.dtype, self.target.device), None
+        if not isinstance(self.target, DecoderTarget):
+            raise UserError(f"The draft {folder.name} was trained for another target than {self.target_name}.")
         model = self.target.model
-        if weights.read_config(folder).get("model_type") == draft_format.MODEL_TYPE:
-            decoder, token_map = draft_format.load_draft(folder, model, model.dtype, model.device)
-        else:
-            refuse_other_text(self.text, Text.from_folder(folder), folder.name)
-            decoder, token_map = weights.load_decoder(folder, model.dtype, model.device), None
+        decoder, token_map = draft_format.load_draft(folder, model, model.dtype, model.device)
         pack(decoder)
         return decoder, token_map
 
@@ -78,21 +116,47 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
     else:
         folder, name, target_name, drafts = resolve(target, report), Path(target).name, target, {}
     if draft is not None:
-        drafts["draft"] = resolve(draft, report)
+        at = resolve(draft, report)
+        drafts[formats.method_of(at)] = at
+    holds = formats.sniff(folder) if target is not None and (folder / "config.json").is_file() else "model"
+    if holds == "medusa-1.0":
+        drafts.setdefault("medusa", folder)
+    elif holds != "model":
+        raise UserError(f"{target_name} is a draft head ({holds}) and no target: give it with --draft.")
     report("Loading the target…", None)
     try:
-        model = weights.load_decoder(folder, kind, where)
-        pack(model)
+        model = load_model(folder, kind, where, holds)
     except (MemoryError, torch.OutOfMemoryError):
         raise EnvironmentFailure(f"Not enough memory for {target_name} on {where}: take a smaller target or another --device.") from None
     text = Text.from_folder(folder)
-    ready = DecoderTarget(model, text.size, eos_ids(folder, model.config))
+    ready = (DecoderTarget if isinstance(model, Decoder) else HFTarget)(model, text.size, eos_ids(folder, model.config))
     return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts)
+
+
+def embedded_folder(pair: Pair) -> Path | None:
+    """The checkpoint folder of a known pair, for comparisons with other engines."""
+    return embedded.ensure() if pair.name in PAIRS else None
+
+
+def load_model(folder: Path, dtype: torch.dtype, device: torch.device, holds: str = "model") -> Decoder | HFModel:
+    """Our own decoder where it computes the model, transformers elsewhere. holds: what formats.sniff says. Raises UserError."""
+    try:
+        model = (formats.medusa.base if holds == "medusa-1.0" else weights.load_decoder)(folder, dtype, device)
+    except Unsupported:
+        return hf_model.load(folder, dtype, device)
+    pack(model)
+    return model
 
 
 def resolve(name: str, report: Progress) -> Path:
     """Folder, .gguf file or Hub id -> a folder with config.json and weights."""
-    path = Path(name).expanduser()
+    try:
+        path = Path(name).expanduser()
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except (OSError, RuntimeError, ValueError) as error:        # a name too long, no such home folder, a folder one may not look into
+        raise UserError(f"{name[:200]} cannot be looked at ({getattr(error, 'strerror', None) or error}).") from None
     if path.is_dir():
         return path
     if path.is_file() and path.suffix == ".gguf":
@@ -105,7 +169,7 @@ def resolve(name: str, report: Progress) -> Path:
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
     report(f"Fetching {name} from the Hub…", None)
     try:
-        return Path(snapshot_download(name, allow_patterns=HUB_FILES))
+        return Path(snapshot_download(name, allow_patterns=HUB_FILES, ignore_patterns=HUB_NOT))
     except GatedRepoError:
         raise UserError(f"{name} is gated: accept its licence on the Hub and log in with `hf auth login`.") from None
     except RepositoryNotFoundError:
@@ -140,16 +204,17 @@ def refuse_other_text(target: Text | NoText, draft: Text | NoText, name: str) ->
         return
     for i in range(min(target.size, draft.size)):
         if target.piece(i) != draft.piece(i):
-            raise UserError(f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target.")
+            raise UserError(f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target; "
+                            "--vocab intersect drafts with the tokens that both have.")
     if abs(target.size - draft.size) > max(128, target.size // 20):
-        raise UserError(f"The draft {name} speaks another vocabulary: {draft.size} tokens, the target {target.size}.")
+        raise UserError(f"The draft {name} speaks another vocabulary: {draft.size} tokens, the target {target.size}; "
+                        "--vocab intersect drafts with the tokens that both have.")
 
 
 def eos_ids(folder: Path, config: DecoderConfig) -> tuple[int, ...]:
     """generation_config.json knows every end token of a chat model; config.json often only one."""
     if (folder / "generation_config.json").exists():
-        import json
-        eos = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")).get("eos_token_id")
+        eos = read_object(folder / "generation_config.json").get("eos_token_id")
         if eos is not None:
             return tuple(eos if isinstance(eos, list) else [eos])
     return config.eos_ids
@@ -191,11 +256,10 @@ def fingerprint(folder: Path) -> str:
     """sha256 of the weights (of all shards, in name order), a Hub snapshot's revision, or the size of what is too large to hash."""
     source = folder / "source.json"
     if source.exists():
-        import json
-        return json.loads(source.read_text(encoding="utf-8")).get("model_sha256") or "unknown"
+        return read_object(source).get("model_sha256") or "unknown"
     if folder.parent.name == "snapshots":
         return folder.name
-    files = sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])
+    files = formats.weight_files(folder)
     size = sum(f.stat().st_size for f in files)
     if size > HASHED:
         return f"unhashed, {size} bytes"

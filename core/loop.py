@@ -113,7 +113,7 @@ class Decoding:
     def _round(self) -> Round:
         t0 = time.perf_counter()
         ctx, left = self.ctx, self.limit - len(self.new_tokens)
-        k = min(self.length.next(), left - 1) if self.index else 0             # the target adds one token of its own
+        k = min(self.proposer.levels or self.length.next(), left - 1) if self.index else 0             # the target adds one token of its own
         draft = self.proposer.propose(ctx, k) if k > 0 else None
         if draft is None:
             draft = Draft(torch.empty(0, dtype=torch.long, device=ctx.device))

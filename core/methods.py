@@ -8,7 +8,13 @@ from typing import Any
 from core.errors import UserError
 from core.load import Pair
 from core.propose.base import Proposer
+from core.propose.combined import Combined
 from core.propose.draft_model import DraftModel
+from core.propose.eagle import Eagle
+from core.propose.early_exit import EarlyExit
+from core.propose.medusa import Medusa
+from core.propose.prompt_lookup import PromptLookup
+from core.propose.suffix import Suffix
 from core.settings import Setting, complete
 
 
@@ -30,6 +36,17 @@ class Method:
 METHODS = {m.name: m for m in (
     Method("draft", "draft model", "A small model writes ahead; the target checks all of it in one pass.", DraftModel.build,
            DraftModel.settings, needs="draft"),
+    Method("lookup", "earlier text", "What followed the same few tokens earlier in the prompt or answer is proposed again; no model, no cost.",
+           PromptLookup.build, PromptLookup.settings),
+    Method("suffix", "habits", "What most often followed the same tokens, in this text and in this model's earlier answers.", Suffix.build,
+           Suffix.settings),
+    Method("lookup+draft", "earlier text or draft model", "Earlier text where a long match is found, else the draft model.",
+           *Combined.builder(DraftModel), needs="draft"),
+    Method("eagle", "EAGLE", "A one-layer head reads the target's inner states and writes ahead.", Eagle.build, Eagle.settings, needs="eagle"),
+    Method("medusa", "Medusa", "Small heads on the target's last state guess several tokens at once.", Medusa.build, Medusa.settings,
+           needs="medusa"),
+    Method("early-exit", "own layers", "The target drafts with some of its own layers left out; needs nothing more, pays only for targets "
+           "trained to exit early.", EarlyExit.build, EarlyExit.settings),
     Method("plain", "nobody", "Plain decoding: one pass of the target for each token.", lambda pair: Proposer(), drafts=False),
 )}
 

@@ -48,6 +48,7 @@ class Run:
             measured = costs.measure(pair.target, proposer)
         self.ids = request.ids(pair)
         self.facts = facts(pair, request, method, self.ids, measured, proposer.side_nodes > 0)
+        self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
         self.memory = stats.PeakMemory(pair.target.device)
         self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
         self.done: list[Round] = []

@@ -39,33 +39,37 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 class Printer:
-    """Writes a run round by round. Without colour only the plain text is written, so that a pipe gets the answer and nothing else."""
+    """Writes a run round by round, coloured. Without colour the decoded text is written once at the end, so that a pipe gets the answer
+    and nothing else: whole characters, no special tokens, nothing behind a stop string."""
 
     def __init__(self, stream: TextIO, colour: bool) -> None:
         self.stream, self.colour = stream, colour
 
     def round(self, round_: Round) -> None:
-        accepted = [e for e in round_.emitted if e.kind == "accepted"]
-        rest = [e for e in round_.emitted if e.kind != "accepted"]
-        for e in accepted:
-            self._write(e.text, e.kind)
-        if self.colour:
-            for d in round_.drafted:
-                if d.verdict != "accepted":
-                    self._write(visible(d.text, newlines=False), d.verdict)
-        for e in rest:
+        if not self.colour:
+            return
+        for e in round_.emitted:
+            if e.kind == "accepted":
+                self._write(e.text, e.kind)
+        for d in round_.drafted:
+            if d.verdict != "accepted":
+                self._write(visible(d.text, newlines=False), d.verdict)
+        for e in [e for e in round_.emitted if e.kind != "accepted"]:
             self._write(e.text, e.kind)
         self.stream.flush()
 
     def _write(self, text: str, kind: str) -> None:
         shown = visible(text)
-        if self.colour and STYLE[kind] != "0":
+        if STYLE[kind] != "0":
             shown = "\n".join(f"\033[{STYLE[kind]}m{part}\033[0m" if part else "" for part in shown.split("\n"))
         self.stream.write(shown)
 
-    def end(self) -> None:
+    def end(self, text: str) -> None:
+        """text: the run's decoded output."""
         if self.colour:
             self.stream.write("\n\n" + "  ".join(f"\033[{STYLE[k]}m{label}\033[0m" for k, label in LEGEND))
+        else:
+            self.stream.write(visible(text))
         self.stream.write("\n")
         self.stream.flush()
 
@@ -79,8 +83,9 @@ def summary(totals: Totals, plain: dict[str, Any] | None) -> str:
         parts.append(f"{totals.tested_rate:.0%} of tested drafts accepted ({totals.acceptance_rate:.0%} of all drafted)")
     if totals.tokens_per_s is not None:
         parts.append(f"first token {totals.ttft_s:.2f} s, {totals.tokens_per_s:.1f} tokens/s")
-    if plain and totals.new_tokens:
-        ratio = (plain["ttft_s"] + plain["decode_s"]) / (totals.ttft_s + totals.decode_s)
+    spent = totals.ttft_s + totals.decode_s
+    if plain and spent and plain.get("tokens_per_s"):
+        ratio = (plain["ttft_s"] + plain["decode_s"]) / spent
         parts.append(f"plain {plain['tokens_per_s']:.1f} tokens/s: {ratio:.2f}x" + ("" if ratio >= 1 else " (slower here)"))
     if totals.peak_memory_bytes:
         parts.append(f"peak {totals.peak_memory_bytes / 2 ** 20:.0f} MiB")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
+from core.json_file import read_object
 
 
 class NoText:
@@ -41,8 +42,6 @@ class Text:
 
     @classmethod
     def from_folder(cls, folder: Path) -> Text | NoText:
-        import json
-
         from tokenizers import Tokenizer
         file = folder / "tokenizer.json"
         if not file.exists():
@@ -52,7 +51,7 @@ class Text:
         except Exception as error:       # the library raises bare Exception for any malformed file
             raise UserError(f"{file} is not a tokenizer ({str(error)[:120]}).") from None
         config_file = folder / "tokenizer_config.json"
-        config = json.loads(config_file.read_text(encoding="utf-8")) if config_file.exists() else {}
+        config = read_object(config_file) if config_file.exists() else {}
         template = config.get("chat_template")
         if (folder / "chat_template.jinja").exists():
             template = (folder / "chat_template.jinja").read_text(encoding="utf-8")
@@ -105,8 +104,9 @@ class Text:
         environment.globals["raise_exception"] = refuse
         try:
             return environment.from_string(self.template).render(messages=turns, add_generation_prompt=True, **self.names)
-        except TemplateError as error:
-            raise UserError(f"The model's chat template refuses this prompt ({error}); use --raw to skip it.") from None
+        except Exception as error:      # a template is a program from somewhere else: it can fail in any way
+            reason = " ".join(str(error).split())[:160] or type(error).__name__
+            raise UserError(f"The model's chat template refuses this prompt ({reason}); use --raw to skip it.") from None
 
 
 def _slow(folder: Path) -> Text | NoText:

@@ -153,13 +153,17 @@ def write_text(path: Path, text: str) -> None:
         if path.exists() and not path.is_file():       # /dev/stdout, a pipe: nothing to rename
             path.write_text(text, encoding="utf-8")
             return
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent or ".", prefix=f".{path.name}.",
-                                         delete=False) as tmp:
-            tmp.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(tmp.name, 0o666 & ~umask)
-        os.replace(tmp.name, path)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent or ".", prefix=".specscope-", delete=False) as tmp:
+            try:
+                tmp.write(text)
+                tmp.close()
+                umask = os.umask(0)
+                os.umask(umask)
+                os.chmod(tmp.name, 0o666 & ~umask)
+                os.replace(tmp.name, path)
+            except BaseException:
+                os.unlink(tmp.name)
+                raise
     except OSError as error:
         raise EnvironmentFailure(f"Cannot write {path}: {error.strerror or error}; choose another place with --json.") from None
 
@@ -167,10 +171,20 @@ def write_text(path: Path, text: str) -> None:
 def parse(text: str) -> Trace:
     """Read either written form. Raises UserError with the first thing that is wrong."""
     try:
-        objects = [json.loads(text)]
-    except json.JSONDecodeError:
+        objects = [_loads(text)]
+    except ValueError:
         objects = _parse_lines(text)
     return join(objects)
+
+
+def _loads(text: str) -> Any:
+    """One JSON value. Raises ValueError, also for NaN and infinities, which JSON does not know, and for brackets without end."""
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no JSON number")
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _parse_lines(text: str) -> list[Any]:
@@ -178,22 +192,24 @@ def _parse_lines(text: str) -> list[Any]:
     for number, line in enumerate(text.split("\n"), 1):   # not splitlines: U+2028 inside a text is no line end
         if line.strip():
             try:
-                objects.append(json.loads(line))
-            except json.JSONDecodeError as error:
-                raise UserError(f"Not a trace: line {number} is not JSON ({error.msg}).") from None
+                objects.append(_loads(line))
+            except ValueError as error:
+                raise UserError(f"Not a trace: line {number} is not JSON ({getattr(error, 'msg', error)}).") from None
     return objects
 
 
 def join(objects: Iterable[Any]) -> Trace:
     """Whole file or stream lines -> Trace, checked against the schema."""
-    data: dict[str, Any] = {"rounds": []}
+    data: dict[str, Any] = {}
+    rounds: list[Any] = []
     for item in objects:
         if not isinstance(item, dict):
             raise UserError("Not a trace: expected a JSON object.")
         if "index" in item:
-            data["rounds"].append(item)
+            rounds.append(item)
         else:
             data.update(item)
+    data = {**data, "rounds": rounds} if rounds else {"rounds": rounds, **data}
     check(data)
     totals = data.get("totals")
     return Trace(run=data["run"], rounds=[Round.from_json(r) for r in data["rounds"]],

@@ -95,9 +95,10 @@ def tree(p: Tensor, q: Tensor | None, drafted: Tensor, shape: Tree, u: Tensor, u
         left = torch.where(_mentioned(drafted, child, residual), 0, residual)
         mass = left.sum()
         residual = torch.where(mass > TINY, left / mass.clamp_min(TINY), residual)
-    else:
-        for i in range(n):
-            residual = torch.where(child[i], residual_law(residual, q[i]), residual)
+    elif n:
+        last = torch.where(child, torch.arange(n, device=drafted.device), -1).amax().view(1)      # its child tested last, all of them refused
+        left = residual_law(rest.index_select(0, last.clamp_min(0))[0], q.index_select(0, last.clamp_min(0))[0])
+        residual = torch.where(last >= 0, left, residual)
     return Verdict(accepted, tested, threshold, at, residual, draw(residual, u_next))
 
 
@@ -108,13 +109,14 @@ def _mentioned(drafted: Tensor, which: Tensor, like: Tensor) -> Tensor:
 
 def _rest_before(p: Tensor, q: Tensor, shape: Tree) -> Tensor:
     """[N, V]: what is left of p at each node's prefix after its earlier siblings were rejected."""
-    rest = []
-    for i in range(q.shape[0]):
-        law = p[shape.parents[i] + 1]
-        for j in range(i):
-            law = torch.where(shape.earlier[i, j], residual_law(law, q[j]), law)
-        rest.append(law)
-    return torch.stack(rest) if rest else q
+    rest = p.index_select(0, shape.parents + 1)
+    order = torch.arange(q.shape[0], device=q.device)
+    before = torch.where(shape.earlier, order, -1).amax(1, keepdim=True) if len(order) else order      # the sibling tested just before, -1 none
+    for i in range(1, q.shape[0]):
+        sibling = before[i].clamp_min(0)
+        left = residual_law(rest.index_select(0, sibling)[0], q.index_select(0, sibling)[0])
+        rest[i] = torch.where(before[i] >= 0, left, rest[i])
+    return rest
 
 
 def typical(p: Tensor, drafted: Tensor, shape: Tree, u_next: Tensor, epsilon: float, delta: float) -> Verdict:

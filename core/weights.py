@@ -1,7 +1,6 @@
 """Checkpoint folder (transformers names) -> Decoder. Strict: every tensor must be there, no other, each in the right shape."""
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +10,55 @@ from torch import Tensor
 from core.config import DecoderConfig
 from core.decoder import Decoder
 from core.errors import UserError
+from core.json_file import read_object
 
 IGNORED = ("rotary_emb.inv_freq",)      # buffers that old files carry and that the config determines
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except OSError:
-        raise UserError(f"{folder} has no readable config.json; give the folder of a transformers checkpoint.") from None
-    except ValueError as error:
-        raise UserError(f"{folder / 'config.json'} is not JSON ({error}).") from None
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder} has no config.json; give the folder of a transformers checkpoint.")
+    return read_object(folder / "config.json")
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
     """All tensors of a folder: safetensors (one file or shards), else pytorch_model*.bin read without running its pickle."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
-    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-    if not files:
-        raise UserError(f"{folder} has no weights: neither *.safetensors nor pytorch_model*.bin.")
     tensors: dict[str, Tensor] = {}
-    for file in files:
+    for file in weight_files(folder):
         try:
-            tensors |= load_file(file) if file.suffix == ".safetensors" else torch.load(file, map_location="cpu", weights_only=True)
+            part = load_file(file) if file.suffix == ".safetensors" else torch.load(file, map_location="cpu", weights_only=True)
         except (SafetensorError, OSError, RuntimeError, EOFError, ValueError) as error:
-            raise UserError(f"{file} cannot be read as weights ({str(error).splitlines()[0][:120]}); download it again.") from None
+            reason = " ".join(str(error).split())[:120] or type(error).__name__
+            raise UserError(f"{file} cannot be read as weights ({reason}); download it again.") from None
+        except MemoryError:
+            raise
         except Exception as error:      # torch.load raises pickle.UnpicklingError for anything but plain tensors
             raise UserError(f"{file} holds more than plain tensors and is not loaded ({type(error).__name__}).") from None
+        if not isinstance(part, dict) or not all(isinstance(t, Tensor) for t in part.values()):
+            raise UserError(f"{file} does not hold named tensors and is not loaded.")
+        tensors |= part
     return tensors
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that make up the weights, in name order: those of the index, else the one file, else all there are.
+
+    A repository may hold the same weights twice (Mistral's consolidated.safetensors), which the first two rules leave out.
+    """
+    for one, every in (("model.safetensors", "*.safetensors"), ("pytorch_model.bin", "pytorch_model*.bin")):
+        index = folder / f"{one}.index.json"
+        if (folder / one).is_file():
+            return [folder / one]
+        if index.is_file():
+            names = read_object(index).get("weight_map")
+            if not isinstance(names, dict) or not names or not all(isinstance(n, str) and Path(n).name == n for n in names.values()):
+                raise UserError(f"{index} does not say which files hold the weights.")
+            return sorted(folder / name for name in set(names.values()))
+        if found := sorted(folder.glob(every)):
+            return found
+    raise UserError(f"{folder} has no weights: neither *.safetensors nor pytorch_model*.bin.")
 
 
 def plan(config: DecoderConfig, head_size: int | None = None) -> dict[str, tuple[int, ...]]:
@@ -82,7 +101,8 @@ def build(config: DecoderConfig, tensors: dict[str, Tensor], where: str, dtype: 
     """Checked tensors -> Decoder on `device`. A tied checkpoint may still carry its lm_head, if it equals the embedding."""
     tensors = dict(tensors)
     if config.tied_head and head_size is None and "lm_head.weight" in tensors:
-        if not torch.equal(tensors.pop("lm_head.weight"), tensors["model.embed_tokens.weight"]):
+        embed = tensors.get("model.embed_tokens.weight")
+        if embed is not None and not torch.equal(tensors.pop("lm_head.weight"), embed):
             raise UserError(f"{where}: the config ties the head to the embedding, but 'lm_head.weight' differs from it.")
     compare(tensors, plan(config, head_size), where)
     with torch.device("meta"):

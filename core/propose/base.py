@@ -52,7 +52,13 @@ class Proposer:
     settings: tuple[Setting, ...] = ()  # its own options, beside the ones every method has
     taps: tuple[int, ...] = ()          # target layers whose input states it wants in ctx.states
     side_nodes: int = 0                 # most drafted nodes beside the accepted path: cache rows a tree needs for a while
+    levels: int | None = None           # of a tree given by its shape; None: as many as --draft-len says
     max_positions: int | None = None    # longest context it can read; None = no limit of its own
+
+    @property
+    def costly(self) -> Proposer:
+        """Whose draft steps cost time: itself, or the dearer part of a combination."""
+        return self
 
     def begin(self, ctx: Context) -> None:
         """A new run: forget everything of the last one."""

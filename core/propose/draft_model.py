@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from core import probs
 from core.cache import KVCache
 from core.decoder import Decoder
+from core.errors import UserError
 from core.propose.base import Context, Draft, Proposer
+from core.propose.chain import Chain
+from core.settings import Setting
+from core.tree import parse_shape
 
 if TYPE_CHECKING:
     from core.load import Pair
@@ -19,9 +22,14 @@ class DraftModel(Proposer):
     """Leviathan et al. 2023: q is the draft's own law under the run's sampling options, the tokens are drawn from it.
 
     token_map [rows of the head] gives the target id of each output row when the head is reduced; ids without a row have q = 0.
+    Ids of the target behind the end of the draft's vocabulary are read as its last id: the draft may then err, the output cannot.
     """
 
     name = "draft"
+    settings = (
+        Setting("tree", str, "chain", "chain, or candidates per depth such as 3x2x1, where the method drafts trees"),
+        Setting("vocab", str, "strict", "intersect: draft also with another tokenizer, by the tokens that both have", choices=("strict", "intersect")),
+    )
 
     def __init__(self, model: Decoder, token_map: Tensor | None = None) -> None:
         self.model = model
@@ -30,8 +38,24 @@ class DraftModel(Proposer):
         self.cache: KVCache | None = None
 
     @classmethod
-    def build(cls, pair: Pair) -> DraftModel:
-        return cls(*pair.draft_model())
+    def build(cls, pair: Pair, tree: str = "chain", vocab: str = "strict") -> Proposer:
+        """Raises UserError for a draft that does not fit, or a tree where only chains can run."""
+        if tree == "auto":
+            raise UserError("--tree auto has no meaning for --method draft: give the candidates per depth, such as 3x2x1.")
+        shape = None if tree == "chain" else parse_shape(tree)
+        if vocab == "intersect" and not pair.same_text():
+            from core.propose.other_vocab import OtherVocab
+            if shape:
+                raise UserError("--vocab intersect drafts chains only: leave --tree out.")
+            return OtherVocab(pair.draft_model(strict=False)[0], pair.draft_text(), pair.text, pair.target.vocab_size, pair.draft_folder().name)
+        model, token_map = pair.draft_model()
+        if shape is None:
+            return cls(model, token_map)
+        from core.propose.draft_tree import DraftTree
+        for who, part in (("target", pair.target.model), ("draft", model)):
+            if not isinstance(part, Decoder):
+                raise UserError(f"The {who} runs through transformers, which drafts and verifies chains only: leave --tree out.")
+        return DraftTree(model, token_map, shape)
 
     def begin(self, ctx: Context) -> None:
         self.cache = self.model.new_cache(min(ctx.capacity, self.max_positions))
@@ -43,43 +67,13 @@ class DraftModel(Proposer):
         k = min(k, self.cache.capacity - len(ctx.tokens) + 1)     # token k is never fed, so k - 1 more positions are needed
         if k <= 0:
             return None
-        greedy = ctx.sampling.greedy
-        u = None if greedy else ctx.uniforms(k)
-        seen = None if ctx.seen is None else ctx.seen.clone()
-        tokens: list[Tensor] = []
-        laws: list[Tensor] = []
-        logits: list[Tensor] = []
+        chain = Chain(ctx, k, self.token_map)
         # everything not yet cached: after a fully accepted draft that is two tokens, since the last one was never fed
-        feed = torch.tensor([ctx.tokens[self.cache.length:]], device=ctx.device)
-        for i in range(k):
+        feed = torch.tensor([ctx.tokens[self.cache.length:]], device=ctx.device).clamp_max(self.model.config.vocab_size - 1)
+        for _ in range(k):
             hidden, _ = self.model.run(feed, self.cache)
-            raw = self.model.logits(hidden[:, -1]).squeeze(0).to(ctx.dtype)
-            if self.token_map is None:
-                raw = raw[:ctx.vocab_size]                        # rows that only pad the draft's vocabulary
-            law = probs.law(probs.scores(raw, ctx.sampling, None if seen is None else self._mapped(seen)), ctx.sampling)
-            row = law.argmax(-1) if greedy else probs.draw(law, u[i])
-            token = row if self.token_map is None else self.token_map[row]
-            if seen is not None:
-                seen.index_fill_(0, token, True)
-            tokens.append(token)
-            laws.append(law)
-            logits.append(raw)
-            feed = token.view(1, 1)
-        return Draft(torch.stack(tokens), self._spread(torch.stack(laws), ctx, 0.0), self._spread(torch.stack(logits), ctx, -torch.inf))
+            feed = chain.add(self.model.logits(hidden[:, -1])[0]).view(1, 1)
+        return chain.draft()
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         self.cache.truncate(min(self.cache.length, len(ctx.tokens) - 1))
-
-    def _mapped(self, seen: Tensor) -> Tensor:
-        return seen[:self.model.config.vocab_size] if self.token_map is None else seen[self.token_map]
-
-    def _spread(self, rows: Tensor, ctx: Context, fill: float) -> Tensor:
-        """[k, head rows] -> [k, V] over the target's ids."""
-        if self.token_map is None and rows.shape[-1] == ctx.vocab_size:
-            return rows
-        out = rows.new_full((rows.shape[0], ctx.vocab_size), fill)
-        if self.token_map is None:                                # the draft's vocabulary ends earlier
-            out[:, :rows.shape[-1]] = rows
-        else:
-            out[:, self.token_map] = rows
-        return out

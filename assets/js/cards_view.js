@@ -1,0 +1,56 @@
+// A round as a row of cards, in the order in which the verdicts fall; the chosen card owns the picture below.
+import { el, rove } from "./dom.js";
+import { visible, short } from "./glyphs.js";
+import { prob } from "./numbers.js";
+import { cardOrder, draftStates, settleIndex } from "./steps.js";
+import { isTree } from "./trace.js";
+
+const CLASS = { hidden: "hidden", pending: "pending", lit: "lit" };
+
+export function createCards(words, onSelect) {
+  const root = el("div", { class: "ss-cards", role: "group", "aria-label": "Tokens of this round, in verdict order" });
+  let key = "";
+  rove(root, ".ss-card");
+  const choose = (e) => {
+    const card = e.target.closest?.(".ss-card");
+    if (card && !card.disabled) onSelect(card.dataset.i === "end" ? "end" : Number(card.dataset.i));
+  };
+  root.addEventListener("click", choose);
+  root.addEventListener("focusin", (e) => { if (e.target.matches(":focus-visible")) choose(e); });
+  root.addEventListener("mouseover", choose);
+
+  function card(i, kind, text, line, verdict, why, label, selected) {
+    const hidden = kind === "hidden";
+    return el("button", { type: "button", class: "ss-card", "data-kind": kind, "data-i": i, tabindex: selected ? "0" : "-1", "aria-pressed": selected ? "true" : "false",
+      "aria-label": label, disabled: hidden },
+    el("code", { text: hidden ? "\u00a0" : short(text, 26), title: hidden ? null : visible(text).slice(0, 400), dir: "auto" }),
+    el("span", { class: "ss-pq", text: line }),
+    el("span", { class: "ss-verdict" }, el("b", { text: `${words.mark[kind]} ${verdict}`.trim() }), why ? ` ${why}` : ""));
+  }
+
+  function draw({ trace, step, sel }) {
+    const round = trace.rounds[step.r];
+    const now = `${step.r}/${step.phase}/${step.drafted ?? ""}/${step.fallen ?? ""}/${sel}/${trace.rounds.length}`;
+    if (now === key) return;
+    const focused = root.contains(document.activeElement);
+    key = now;
+    const chain = !isTree(round) && trace.run?.verify !== "block", states = draftStates(round, step), greedy = round.drafted[0]?.u === null;
+    const cards = cardOrder(round).map((i) => {
+      const d = round.drafted[i], state = CLASS[states[i]] ?? d.verdict;
+      const [verdict, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state, chain);
+      const line = state === "hidden" ? "" : `q ${prob(d.q)} · p ${state === "pending" ? "?" : prob(d.p)}`;
+      const label = ["hidden", "pending", "lit"].includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
+      return card(i, state, d.text, line, verdict, why, label, sel === i);
+    });
+    const j = settleIndex(round);
+    if (j >= 0) {
+      const e = round.emitted[j], here = step.phase === "settle";
+      const [verdict, why] = words.settled(e.kind, greedy);
+      cards.push(card("end", here ? e.kind : "hidden", e.text, here ? why : "", here ? verdict : "", "", here ? words.tokenLabel(e.text, e.kind, null, why) : words.kind.hidden, sel === "end"));
+    }
+    root.replaceChildren(...cards);
+    if (focused) root.querySelector('[aria-pressed="true"]')?.focus({ preventScroll: true });
+    else if (!root.querySelector('[tabindex="0"]')) root.querySelector(".ss-card:not([disabled])")?.setAttribute("tabindex", "0");
+  }
+  return { root, draw, reset() { key = ""; } };
+}

@@ -1,0 +1,43 @@
+// Token text made visible: what a reader cannot see (spaces, newlines, controls, overrides) becomes a glyph. Text stays text.
+
+const NAMED = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u007f": "␡" };
+// C1 controls, zero-width and bidirectional marks: written as their code point so that they can neither hide nor reorder the page.
+// The joiners U+200C/D stay inside a token (emoji and several scripts need them) and show only when they stand alone.
+const HIDDEN = /[\u0080-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u;
+
+function one(ch, spaces) {
+  if (ch === " " && !spaces) return ch;
+  if (NAMED[ch]) return NAMED[ch];
+  const code = ch.codePointAt(0);
+  if (code < 32) return String.fromCodePoint(0x2400 + code);
+  if (HIDDEN.test(ch) || (code >= 0xd800 && code <= 0xdfff)) return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+  return ch;
+}
+
+// Shown as a token: every space and newline visible.
+export function visible(text) {
+  if (text === "") return "∅";
+  if (/^[\u200c\u200d]+$/u.test(text)) return Array.from(text, (c) => `<U+${c.codePointAt(0).toString(16).toUpperCase()}>`).join("");
+  return Array.from(text, (c) => one(c, true)).join("");
+}
+
+export function short(text, limit = 18) {
+  const chars = Array.from(visible(text));
+  return chars.length <= limit ? chars.join("") : chars.slice(0, limit - 1).join("") + "…";
+}
+
+// Shown in running text: [lead, body, breaks]; the mark goes on the body, spaces and line breaks act naturally around it.
+export function pieces(text) {
+  const lead = text.match(/^ */)[0];
+  const tail = text.slice(lead.length).match(/\n*$/)[0];
+  let body = Array.from(text.slice(lead.length, text.length - tail.length), (c) => (c === "\n" ? c : one(c, false))).join("");
+  if (tail) body += "↵".repeat(tail.length);
+  if (!body) return lead ? { lead: lead.slice(1), body: "␣", breaks: "" } : { lead: "", body: "∅", breaks: "" };
+  return { lead, body, breaks: tail };
+}
+
+// The last words before a position, for headings: plain text, newest kept.
+export function tail(text, limit = 34) {
+  const chars = Array.from(visible(text).replace(/␣/g, " "));
+  return chars.length <= limit ? chars.join("").trim() : "… " + chars.slice(-limit).join("").replace(/^\S*\s/, "");
+}

@@ -1,0 +1,136 @@
+// mount(root, {ndjson, ...}) draws a trace and lets a person walk it. No server, no framework: the same code serves the exported file.
+import { createBars } from "./bars_view.js";
+import { createCards } from "./cards_view.js";
+import { createClock, SPEEDS } from "./clock.js";
+import { el, icon, say } from "./dom.js";
+import { createHelp, createLegend } from "./help_view.js";
+import { createRace } from "./race_chart.js";
+import { createScrub } from "./scrub_view.js";
+import { createStats } from "./stats_view.js";
+import { buildSteps, openingRound, settleIndex } from "./steps.js";
+import { plainStep } from "./tally.js";
+import { createTextView } from "./text_view.js";
+import { createTimeline } from "./timeline_view.js";
+import { makeReader } from "./trace.js";
+import { createTree } from "./tree_view.js";
+import { EN } from "./words_en.js";
+
+// What a step speaks about: the token whose verdict fell, the newest draft, or what closed the round.
+export function defaultSelection(round, step) {
+  if (step.phase === "verdict") return step.i;
+  if (step.phase === "draft") return step.drafted - 1;
+  if (step.phase === "verify") return 0;
+  const refused = round.drafted.findIndex((d) => d.verdict === "rejected");
+  return refused >= 0 && settleIndex(round) >= 0 ? refused : settleIndex(round) >= 0 ? "end" : round.drafted.length ? round.drafted.length - 1 : null;
+}
+
+export function mount(root, { ndjson = "", words = EN, loadPlotly = null, waiting = false } = {}) {
+  const reader = makeReader();
+  let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0;
+
+  const stats = createStats(words), scrub = createScrub(words, (r) => go(ends[r]));
+  const text = createTextView(words, (r, i) => { go(ends[r]); if (i !== null) select(i); });
+  const cards = createCards(words, select), tree = createTree(words, select), bars = createBars(words);
+  const race = createRace(words, loadPlotly), timeline = createTimeline(words, (r) => go(ends[r])), help = createHelp(words);
+  const btn = (name, sign, act) => el("button", { type: "button", class: `ss-btn ss-${name}`, "aria-label": words.controls[name], title: words.controls[name], onclick: act }, sign);
+  const play = btn("play", icon("play"), toggle), speed = el("select", { class: "ss-speed", "aria-label": words.controls.speed, title: words.controls.speed }, ...SPEEDS.map((s) => el("option", { value: s, text: `${s}×` })));
+  speed.value = "1";
+  const where = el("span", { class: "ss-where" }), line = el("p", { class: "ss-line", "aria-live": "polite" });
+  const caption = el("p", { class: "ss-caption" }), empty = el("p", { class: "ss-empty" }), lossy = el("span", { class: "ss-lossy", text: words.lossy, hidden: true });
+  const title = el("h2", {}), cost = el("p", { class: "ss-sub" });
+  const main = el("div", { class: "ss-body" },
+    el("div", { class: "ss-panel" }, stats.root, stats.why, text.root, line,
+      el("div", { class: "ss-transport" }, el("span", { class: "ss-buttons" }, btn("first", icon("first"), () => go(0)), btn("back", icon("back"), () => go(at - 1)), play, btn("forward", icon("forward"), () => go(at + 1)), btn("last", icon("last"), () => go(steps.length - 1))),
+        scrub.root, el("span", { class: "ss-side" }, where, speed, btn("help", "?", help.toggle))), createLegend(words), el("div", { class: "ss-captionrow" }, caption, lossy)),
+    el("div", { class: "ss-panel ss-roundpanel" }, title, cost, cards.root, tree.root, el("div", { class: "ss-two" }, bars.root, race.root), timeline.root));
+  root.replaceChildren(el("div", { class: "ss" }, empty, main, help.root));
+
+  const clock = createClock({ steps: () => steps, at: () => at, move: (k) => go(k, true), ended: playState });
+  function playState() {
+    play.replaceChildren(icon(clock.playing ? "pause" : "play"));
+    play.setAttribute("aria-label", clock.playing ? words.controls.pause : words.controls.play);
+    line.setAttribute("aria-live", clock.playing ? "off" : "polite");   // one line a step is too much at full speed
+  }
+  function toggle() {
+    if (clock.playing) clock.stop();
+    else {
+      if (at >= steps.length - 1) go(0);
+      follow = false;
+      clock.play();
+    }
+    playState();
+  }
+  speed.addEventListener("change", () => { clock.speed = Number(speed.value); });
+
+  function go(k, playing = false) {
+    if (!steps.length) return;
+    at = Math.max(0, Math.min(steps.length - 1, k));
+    if (!playing) { clock.seek(); follow = at === steps.length - 1 && !trace.totals; }
+    sel = defaultSelection(trace.rounds[steps[at].r], steps[at]);
+    queue();
+  }
+  function goRound(delta) {
+    const r = steps[at]?.r ?? 0;
+    const settled = at === ends[r];
+    go(ends[Math.max(0, Math.min(ends.length - 1, delta < 0 || settled ? r + delta : r))]);
+  }
+  function select(i) { if (sel !== i) { sel = i; queue(); } }
+  const queue = () => { if (!frame) frame = requestAnimationFrame(draw); };
+
+  function draw() {
+    frame = 0;
+    const have = steps.length > 0;
+    main.hidden = !have;
+    empty.hidden = have;
+    say(empty, trace.run || waiting ? words.waiting : words.nothing);
+    const about = trace.run ? words.run(trace) : "";
+    say(caption, about ? `${words.source[trace.source] ?? words.source.none} · ${about}` : "");
+    lossy.hidden = trace.run?.lossless !== false;
+    if (!have) return;
+    const step = steps[at], round = trace.rounds[step.r], view = { trace, step, sel };
+    root.dataset.phase = step.phase;
+    root.dataset.round = step.r;
+    root.dataset.complete = trace.totals ? (trace.plain ? "plain" : "totals") : "no";
+    stats.draw(trace);
+    for (const part of [text, scrub, cards, tree, bars, timeline, race]) part.draw(view);
+    say(title, words.roundTitle(step.r, round, step.phase === "settle" || at === ends[step.r]));
+    say(cost, words.roundCost(round, plainStep(trace), !trace.plain));
+    say(line, words.step(step, round, trace.rounds.length));
+    say(where, words.where(step.r, trace.rounds.length));
+  }
+
+  function onKey(e) {
+    if (e.defaultPrevented || e.altKey || e.ctrlKey || e.metaKey || !root.isConnected || root.offsetParent === null) return;
+    const typing = e.target.closest?.("input, textarea, select, [contenteditable], [role=radiogroup], [role=tablist]");
+    if (typing || help.root.open) return;
+    if (e.key === " " && e.target.closest?.("button, a, [role=button], summary")) return;
+    const act = { ArrowLeft: () => (e.shiftKey ? goRound(-1) : go(at - 1)), ArrowRight: () => (e.shiftKey ? goRound(1) : go(at + 1)), " ": toggle, Home: () => go(0), End: () => go(steps.length - 1), "?": help.toggle }[e.key];
+    if (!act || !steps.length) return;
+    e.preventDefault();
+    act();
+  }
+  document.addEventListener("keydown", onKey);
+
+  function update(value, { live = null } = {}) {
+    const got = reader.read(value);
+    trace = got.trace;
+    if (live !== null) waiting = live;
+    ({ steps, ends } = buildSteps(trace.rounds));
+    if (got.fresh) {
+      for (const part of [text, cards, bars, timeline]) part.reset();
+      clock.stop();
+      playState();
+      follow = !trace.totals;
+      if (steps.length && !follow) go(ends[openingRound(trace.rounds)]);
+    }
+    if (steps.length && (follow || at >= steps.length)) {
+      at = steps.length - 1;
+      sel = defaultSelection(trace.rounds[steps[at].r], steps[at]);
+    }
+    if (trace.totals) follow = false;
+    queue();
+  }
+  update(ndjson);
+  return { update, go, recolour: race.recolour, get trace() { return trace; }, get at() { return at; }, get steps() { return steps; },
+    destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
+}

@@ -1,0 +1,38 @@
+// The result at one glance: the speed-up first, the three numbers behind it beside it.
+import { el, say } from "./dom.js";
+import { percent, rate, ratio } from "./numbers.js";
+import { plainStep, roundCost, speedup, tally } from "./tally.js";
+
+// Pure: what the four figures say for a trace as far as it has come.
+export function headline(trace, words) {
+  const t = tally(trace), s = speedup(trace), cost = roundCost(trace), plainOnly = t.rounds > 1 && t.drafted === 0;
+  const step = plainStep(trace);
+  const out = { big: ratio(s.ratio), label: words.speed.none, estimate: false, slow: false, why: "", perRound: t.perRound === null ? "–" : t.perRound.toFixed(2), tested: percent(t.testedRate), testedLabel: words.tested(t),
+    perSecond: rate(t.perSecond), versus: step ? words.versus(rate(1 / step)) : "" };
+  if (plainOnly) return { ...out, big: "1×", label: words.speed.plainRun, versus: "" };
+  if (s.ratio === null) return out;
+  out.slow = s.ratio < 1;
+  out.estimate = !s.measured;
+  out.label = s.measured ? words.speed.measured(s.ratio) : words.speed.estimate(s.ratio);
+  if (cost) out.why = out.slow ? words.speed.whySlow(cost) : words.speed.why(cost);
+  return out;
+}
+
+export function createStats(words) {
+  const node = (tag, cls) => el(tag, { class: cls });
+  const big = node("b"), badge = el("em", { class: "ss-badge", text: words.speed.badge, hidden: true }), label = node("span"), why = node("p", "ss-why");
+  const per = node("b"), tested = node("b"), testedLabel = node("span"), second = node("b"), versus = node("small");
+  const root = el("div", { class: "ss-stats", role: "group", "aria-label": "Result" },
+    el("div", { class: "ss-stat ss-big" }, el("div", { class: "ss-bigline" }, big, badge), label),
+    el("div", { class: "ss-stat" }, per, el("span", { text: words.perRound })),
+    el("div", { class: "ss-stat" }, tested, testedLabel),
+    el("div", { class: "ss-stat" }, el("div", {}, second, " ", versus), el("span", { text: words.perSecond })));
+  function draw(trace) {
+    const h = headline(trace, words);
+    say(big, h.big); say(label, h.label); say(why, h.why); say(per, h.perRound); say(tested, h.tested); say(testedLabel, h.testedLabel); say(second, h.perSecond); say(versus, h.versus);
+    badge.hidden = !h.estimate;
+    root.dataset.slow = h.slow ? "yes" : "no";
+    why.hidden = !h.why;
+  }
+  return { root, why, draw };
+}

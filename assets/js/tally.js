@@ -1,0 +1,76 @@
+// What the rounds so far come to. Everything is counted from the rounds, so a streaming run, a stopped run and a file agree.
+import { finite } from "./trace.js";
+
+export function tally(trace, upto = trace.rounds.length) {
+  const t = { tokens: 0, rounds: 0, drafted: 0, accepted: 0, tested: 0, draftRounds: 0, draftTokens: 0, draft_s: 0, draftRound_s: 0, byPosition: [] };
+  let before = 0;
+  for (const r of trace.rounds.slice(0, upto)) {
+    t.rounds += 1;
+    t.tokens += r.emitted.length;
+    if (r.drafted.length) {
+      t.draftRounds += 1;
+      t.draftTokens += r.emitted.length;
+      t.draft_s += r.draft_s;
+      t.draftRound_s += r.elapsed_s - before;
+      r.drafted.forEach((d, i) => {
+        t.drafted += 1;
+        if (d.verdict !== "not_reached") t.tested += 1;
+        if (d.verdict === "accepted") t.accepted += 1;
+        const at = (t.byPosition[i] ||= { drafted: 0, accepted: 0 });
+        at.drafted += 1;
+        at.accepted += d.verdict === "accepted" ? 1 : 0;
+      });
+    }
+    before = r.elapsed_s;
+  }
+  t.elapsed_s = before;
+  t.ttft_s = trace.rounds.length ? trace.rounds[0].elapsed_s : 0;
+  t.perRound = t.draftRounds ? t.draftTokens / t.draftRounds : null;
+  t.testedRate = t.tested ? t.accepted / t.tested : null;
+  t.perSecond = t.tokens > 1 && t.elapsed_s > t.ttft_s ? (t.tokens - 1) / (t.elapsed_s - t.ttft_s) : null;
+  return t;
+}
+
+// Calibrated seconds of one plain step: measured if plain has run, else from the run's own calibration.
+export function plainStep(trace) {
+  const e = trace.plain?.elapsed_s;
+  if (e && e.length > 1) return (e[e.length - 1] - e[0]) / (e.length - 1);
+  return finite(trace.run?.costs?.plain_step_s);
+}
+
+// Seconds since start at which plain decoding had each token; estimated until it has run.
+export function plainTimes(trace, n) {
+  if (trace.plain?.elapsed_s?.length) return { times: trace.plain.elapsed_s, measured: true };
+  const step = plainStep(trace);
+  if (!step || !trace.rounds.length) return { times: [], measured: false };
+  const first = trace.rounds[0].elapsed_s;
+  return { times: Array.from({ length: n }, (_, i) => first + i * step), measured: false };
+}
+
+// Plain wall time over speculative wall time for the same number of tokens.
+export function speedup(trace) {
+  const t = tally(trace);
+  const plain = plainTimes(trace, t.tokens);
+  const n = Math.min(t.tokens, plain.times.length);
+  if (n < 2) return { ratio: null, measured: false, tokens: n };
+  let have = 0, spec = null;
+  for (const r of trace.rounds) {
+    have += r.emitted.length;
+    if (have >= n) { spec = r.elapsed_s; break; }
+  }
+  const plain_s = plain.times[n - 1];
+  return { ratio: spec > 0 ? plain_s / spec : null, measured: plain.measured, tokens: n, plain_s, spec_s: spec };
+}
+
+// Why the ratio is what it is: what a drafting round costs, in plain steps, against what it yields.
+export function roundCost(trace) {
+  const t = tally(trace), step = plainStep(trace);
+  return t.draftRounds && step ? { cost: t.draftRound_s / t.draftRounds / step, yield: t.perRound } : null;
+}
+
+export function plainTokensAt(trace, seconds, n) {
+  const { times, measured } = plainTimes(trace, n);
+  let k = 0;
+  while (k < times.length && times[k] <= seconds) k += 1;
+  return { tokens: k, measured, known: times.length > 0 };
+}

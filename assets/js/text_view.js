@@ -1,0 +1,125 @@
+// The running text, coloured by origin: past rounds settled, the current round as far as its step, the future faint.
+import { el, rove } from "./dom.js";
+import { pieces, short } from "./glyphs.js";
+import { draftStates, emittedAt } from "./steps.js";
+import { isTree } from "./trace.js";
+
+const GHOST_CHARS = 22;
+
+export function createTextView(words, onPick) {
+  const tip = el("div", { class: "ss-tip", role: "tooltip", hidden: true });
+  const box = el("div", { class: "ss-text", role: "group", "aria-label": "Generated text, token by token", dir: "auto" });
+  const root = el("div", { class: "ss-textwrap" }, box, tip);
+  let groups = [];
+  rove(box, ".ss-tok");
+
+  const pick = (e) => {
+    const t = e.target.closest?.(".ss-tok");
+    if (t) onPick(Number(t.dataset.r), t.dataset.i === undefined ? null : Number(t.dataset.i));
+  };
+  box.addEventListener("click", pick);
+  box.addEventListener("keydown", (e) => {
+    if ((e.key === "Enter" || e.key === " ") && e.target.closest(".ss-tok")) { e.preventDefault(); e.stopPropagation(); pick(e); }
+  });
+  const show = (e) => {
+    const t = e.target.closest?.(".ss-tok");
+    if (!t) return hide();
+    tip.textContent = t.getAttribute("aria-label");
+    tip.dataset.kind = t.dataset.kind;
+    tip.hidden = false;
+    const a = t.getClientRects()[0] ?? t.getBoundingClientRect(), b = root.getBoundingClientRect();
+    tip.style.left = `${Math.max(0, Math.min(a.left - b.left, b.width - tip.offsetWidth))}px`;
+    tip.style.top = `${a.bottom - b.top + 8}px`;
+  };
+  const hide = () => { tip.hidden = true; };
+  box.addEventListener("mouseover", show);
+  box.addEventListener("focusin", show);
+  box.addEventListener("mouseleave", hide);
+  box.addEventListener("focusout", hide);
+
+  function token(r, text, kind, label, i, ghosts = []) {
+    const { lead, body, breaks } = pieces(text);
+    const mark = el("span", { class: "ss-mark", text: body });
+    let inner = mark;
+    if (ghosts.length) {
+      const rt = el("rt", { "aria-hidden": "true" });
+      let room = GHOST_CHARS;
+      ghosts.forEach((g, k) => {
+        const text = short(g.text.trim() || g.text, 16);
+        if (room < 0) return;
+        room -= text.length + 1;
+        const more = room < 0 && k > 0;   // the cards name every draft; above the line the first few are enough
+        rt.append(el("span", { class: "ss-ghost", "data-kind": g.verdict, text: more ? `+${ghosts.length - k}` : text }));
+        if (more) room = -1;
+      });
+      inner = el("ruby", { class: Array.from(body).length <= 20 ? "ss-short" : null }, mark, rt);   // a short word never breaks
+    }
+    const attrs = { class: "ss-tok", role: "button", tabindex: "-1", "data-kind": kind, "data-r": r, "data-i": i, "aria-label": label };
+    return el("span", attrs, lead, inner, breaks);
+  }
+
+  function emitted(r, round, upto, past) {
+    const out = [], chain = !isTree(round), kept = round.drafted.map((d, i) => (d.verdict === "accepted" ? i : -1)).filter((i) => i >= 0);
+    round.emitted.slice(0, upto).forEach((e, j) => {
+      const i = e.kind === "accepted" ? kept[j] : undefined;
+      const d = i === undefined ? null : round.drafted[i];
+      let ghosts = [];
+      if (e.kind === "recovered") {
+        const refused = round.drafted.filter((x) => x.verdict === "rejected");
+        ghosts = chain ? refused.concat(past ? [] : round.drafted.filter((x) => x.verdict === "not_reached")) : refused.slice(-1);
+      }
+      const [, why] = words.settled(e.kind, round.drafted[0]?.u === null);
+      out.push(token(r, e.text, e.kind, words.tokenLabel(e.text, e.kind, d, why), i, ghosts));
+    });
+    return out;
+  }
+
+  function current(r, round, step) {
+    if (step.phase === "settle" || isTree(round)) return emitted(r, round, emittedAt(round, step), false);
+    return draftStates(round, step).flatMap((state, i) => {
+      if (state === "hidden") return [];
+      const d = round.drafted[i];
+      const label = ["pending", "lit"].includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
+      return [token(r, d.text, state, label, i)];
+    });
+  }
+
+  function newGroup() {
+    const lead = document.createTextNode(""), node = el("span", { class: "ss-group" });
+    box.append(lead, node);
+    return { lead, node, round: null, key: "" };
+  }
+
+  // Keep the current round in sight inside the box; the page itself never moves.
+  function follow(node) {
+    if (box.scrollHeight <= box.clientHeight || !node) return;
+    const a = node.getBoundingClientRect(), b = box.getBoundingClientRect();
+    if (a.top < b.top + 24) box.scrollTop -= b.top + 24 - a.top;
+    else if (a.bottom > b.bottom - 12) box.scrollTop += a.bottom - b.bottom + 12;
+  }
+
+  function draw({ trace, step }) {
+    const { rounds } = trace;
+    if (groups.length > rounds.length) { box.replaceChildren(); groups = []; }
+    rounds.forEach((round, r) => {
+      const state = r < step.r ? "past" : r > step.r ? "future" : "now";
+      const key = state === "now" ? `now/${step.phase}/${step.drafted ?? ""}/${step.fallen ?? ""}` : state;
+      const g = groups[r] ?? newGroup();
+      groups[r] = g;
+      if (g.key === key && g.round === round) return;
+      const focused = g.node.contains(document.activeElement) ? [...g.node.children].indexOf(document.activeElement) : -1;
+      const tokens = state === "now" ? current(r, round, step) : emitted(r, round, round.emitted.length, true);
+      g.node.replaceChildren(...tokens);
+      const first = tokens[0]?.firstChild;   // the first space stays outside the outline: it may end a line
+      g.lead.textContent = r > 0 && first instanceof Text && tokens[0].childNodes.length > 1 && !first.data.trim() ? first.data : "";
+      if (g.lead.textContent || (r === 0 && first instanceof Text && tokens[0].childNodes.length > 1)) first.remove();
+      g.node.setAttribute("class", `ss-group ss-${state}`);
+      Object.assign(g, { key, round });
+      if (focused >= 0) g.node.children[Math.min(focused, g.node.children.length - 1)]?.focus();
+    });
+    if (!box.querySelector('.ss-tok[tabindex="0"]')) box.querySelector(".ss-tok")?.setAttribute("tabindex", "0");
+    if (!rounds.length) box.textContent = "";
+    follow(groups[step.r]?.node);
+  }
+  return { root, draw, reset() { box.replaceChildren(); groups = []; } };
+}

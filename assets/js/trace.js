@@ -1,0 +1,81 @@
+// Trace text -> {run, rounds, totals, plain}. Reads the NDJSON stream (which only grows) and the one-object file form alike.
+// Tolerant by rule: unknown keys and lines are ignored, the last totals line wins, a half-written last line waits.
+
+const VERDICTS = ["accepted", "rejected", "not_reached"];
+const KINDS = ["accepted", "recovered", "bonus", "plain"];
+
+export function emptyTrace() {
+  return { run: null, source: null, rounds: [], totals: null, plain: null, progress: null };
+}
+
+export const finite = (x) => (typeof x === "number" && Number.isFinite(x) ? x : null);
+const list = (x) => (Array.isArray(x) ? x : []);
+const text = (x) => (typeof x === "string" ? x : "");
+
+function cleanDrafted(d, i) {
+  const parent = Number.isInteger(d.parent) && d.parent < i && d.parent >= -1 ? d.parent : i - 1;
+  return { id: finite(d.id), text: text(d.text), parent, p: finite(d.p), q: finite(d.q), u: finite(d.u), threshold: finite(d.threshold),
+    verdict: VERDICTS.includes(d.verdict) ? d.verdict : "not_reached" };
+}
+
+function cleanTable(t) {
+  const n = list(t.ids).length;
+  const column = (c) => (Array.isArray(c) ? Array.from({ length: n }, (_, i) => finite(c[i])) : null);
+  const o = t.others || {};
+  return { after: Number.isInteger(t.after) ? t.after : -1, ids: list(t.ids), texts: Array.from({ length: n }, (_, i) => text(list(t.texts)[i])),
+    p: column(t.p), q: column(t.q), residual: column(t.residual), logit_p: column(t.logit_p), overlap: finite(t.overlap),
+    others: { p: finite(o.p), q: finite(o.q), overlap: finite(o.overlap), residual: finite(o.residual) } };
+}
+
+export function cleanRound(r, index) {
+  return { index, start: finite(r.start) ?? 0, draft_len: finite(r.draft_len),
+    drafted: list(r.drafted).map(cleanDrafted),
+    emitted: list(r.emitted).map((e) => ({ id: finite(e.id), text: text(e.text), kind: KINDS.includes(e.kind) ? e.kind : "plain" })),
+    tables: list(r.tables).map(cleanTable),
+    draft_s: finite(r.draft_s) ?? 0, verify_s: finite(r.verify_s) ?? 0, other_s: finite(r.other_s) ?? 0, elapsed_s: finite(r.elapsed_s) ?? 0 };
+}
+
+function take(trace, data) {
+  if (!data || typeof data !== "object") return;
+  if (data.run && typeof data.run === "object") trace.run = data.run;
+  if (typeof data.source === "string") trace.source = data.source;
+  if (Array.isArray(data.rounds)) trace.rounds = data.rounds.map(cleanRound);
+  if (Array.isArray(data.emitted) && Array.isArray(data.drafted)) trace.rounds.push(cleanRound(data, trace.rounds.length));
+  if (data.totals && typeof data.totals === "object") {
+    trace.totals = data.totals;
+    trace.plain = data.plain && Array.isArray(data.plain.elapsed_s) ? { ...data.plain, elapsed_s: data.plain.elapsed_s.filter((x) => finite(x) !== null) } : null;
+  }
+  if (data.plain_progress && typeof data.plain_progress === "object") trace.progress = finite(data.plain_progress.tokens);
+}
+
+function parse(line) {
+  try { return JSON.parse(line); } catch { return null; }
+}
+
+// A reader keeps its place: a value that only grew costs only its new lines.
+export function makeReader() {
+  let seen = "", trace = emptyTrace();
+  return {
+    read(value) {
+      const all = typeof value === "string" ? value : "";
+      const fresh = seen === "" || !all.startsWith(seen);
+      if (fresh) {
+        seen = "";
+        trace = emptyTrace();
+        const whole = all.trimEnd();
+        const first = whole.indexOf("\n");
+        if (first < 0 || parse(whole.slice(0, first)) === null) {   // one object, perhaps indented
+          const data = whole ? parse(whole) : null;
+          if (data) { take(trace, data); seen = all; return { trace, fresh }; }
+        }
+      }
+      const end = all.lastIndexOf("\n") + 1;
+      for (const line of all.slice(seen.length, end).split("\n")) if (line) take(trace, parse(line));
+      seen = all.slice(0, end);
+      return { trace, fresh };
+    },
+  };
+}
+
+export const isTree = (round) => round.drafted.some((d, i) => d.parent !== i - 1);
+export const isGreedy = (trace) => Number(trace.run?.sampling?.temperature ?? NaN) === 0;

@@ -1,0 +1,138 @@
+// Every sentence the player says, in English. A translation is one more file with the same keys.
+import { capital, count, ms, percent, probLong, ratio, secs, times } from "./numbers.js";
+import { short } from "./glyphs.js";
+
+const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
+const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
+const list = (parts) => parts.join(", ");
+
+export const EN = {
+  kind: { accepted: "accepted", rejected: "rejected", not_reached: "never tested", recovered: "resampled", bonus: "bonus", plain: "plain", pending: "pending", lit: "checked", hidden: "not drafted yet" },
+  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
+  legend: [["accepted", "drafted, kept"], ["recovered", "after a rejection"], ["bonus", "after a full accept"],
+    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
+
+  // The verdict on a drafted token, the comparison first.
+  verdict(d, chain = true) {
+    if (d.verdict === "not_reached") return "never tested: an earlier draft was rejected";
+    const kept = d.verdict === "accepted";
+    if (d.u === null) return kept ? "the target's first choice is the same: kept" : "the target's first choice is another: rejected";
+    if (kept && certain(d) && chain) return "p ≥ q: kept whatever u";
+    const name = chain ? "p/q" : "the threshold";
+    return `u = ${probLong(d.u)} ${kept ? "<" : "≥"} ${name} = ${times(d.threshold)}: ${kept ? "kept" : "rejected"}`;
+  },
+  // The same for a card, where the numbers already have their labels.
+  cardVerdict(d, state, chain = true) {
+    if (state === "pending") return ["pending", "waits for the target"];
+    if (state === "lit") return ["checked", "p is known, verdict to come"];
+    if (d.verdict === "not_reached") return ["never tested", "behind a rejection"];
+    const kept = d.verdict === "accepted";
+    const word = kept ? "kept" : "rejected";
+    if (d.u === null) return [word, kept ? "the target's first choice too" : "the target's first choice is another"];
+    if (kept && certain(d) && chain) return [word, "p ≥ q, whatever u"];
+    return [word, `u ${probLong(d.u)} ${kept ? "<" : "≥"} ${chain ? "p/q " : "threshold "}${times(d.threshold)}`];
+  },
+  settled(kind, greedy) {
+    if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from what p has over q"];
+    if (kind === "bonus") return ["bonus", greedy ? "the target's next first choice, free" : "drawn from p, free: the pass had already computed it"];
+    return ["plain", "the target alone: one pass, one token"];
+  },
+  tokenLabel(text, kind, d, extra) {
+    const name = `${short(text, 40)}: ${EN.kind[kind]}`;
+    if (!d) return `${name}, ${extra}`;
+    return `${name}. target p ${probLong(d.p)}, draft q ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${EN.verdict(d)}`;
+  },
+
+  roundTitle(r, round, final) {
+    if (!round.drafted.length) return r === 0 ? "Round 0: the prompt is read, the first token falls out" : `Round ${r}: nothing drafted, one token from the target alone`;
+    const n = (v) => round.drafted.filter((d) => d.verdict === v).length;
+    const parts = [`${count(round.drafted.length)} drafted`];
+    if (!final) return `Round ${r}: ${parts[0]}`;
+    parts.push(`${n("accepted") === round.drafted.length ? "all" : n("accepted") ? count(n("accepted")) : "none"} kept`);
+    const end = round.emitted.find((e) => e.kind !== "accepted");
+    if (end?.kind === "recovered") parts.push("one resampled");
+    if (end?.kind === "bonus") parts.push("one bonus");
+    return `Round ${r}: ${list(parts)}`;
+  },
+  roundCost(round, step, estimated) {
+    const n = round.drafted.length, out = round.emitted.length;
+    const pass = n ? `one target pass over ${n + 1} positions ${ms(round.verify_s)}` : `one target pass ${ms(round.verify_s)}`;
+    const first = n ? `Draft ${n} × ${ms(round.draft_s / n)}, ${pass}.` : `${capital(pass)}.`;
+    if (!step || !n) return first;
+    return `${first} Plain decoding ${estimated ? "would spend about" : "spent"} ${ms(step * out)} on ${out === 1 ? "this one token" : `these ${tokens(out)}`}.`;
+  },
+  step(s, round, total) {
+    const head = `Round ${s.r} of ${total - 1}`;
+    if (s.phase === "draft") {
+      const d = round.drafted[s.drafted - 1];
+      return `${head} · the draft proposes ${short(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}`;
+    }
+    if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafts at once`;
+    if (s.phase === "verdict") return `${head} · ${short(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
+    const e = round.emitted.find((x) => x.kind !== "accepted");
+    if (!e) return `${head} · the round ends`;
+    if (e.kind === "recovered") return `${head} · ${short(e.text)} is resampled in place of the rejected draft`;
+    if (e.kind === "bonus") return `${head} · every draft was kept, ${short(e.text)} comes as a bonus`;
+    return `${head} · the target alone writes ${short(e.text)}`;
+  },
+
+  speed: {
+    measured: (x) => (x >= 1 ? "faster than plain decoding, measured here one after the other" : "of plain decoding's speed: slower here, measured one after the other"),
+    estimate: (x) => (x >= 1 ? "faster than plain decoding" : "of plain decoding's speed: slower here"),
+    none: "speed-up: shown once plain decoding has a time to compare with",
+    plainRun: "no draft: this is plain decoding itself",
+    badge: "estimate",
+    why: (c) => `A drafting round costs ${c.cost.toFixed(2)} plain steps and yields ${c.yield.toFixed(2)} tokens.`,
+    whySlow: (c) => `Slower here, because a drafting round costs ${c.cost.toFixed(2)} plain steps and yields only ${c.yield.toFixed(2)} tokens.`,
+  },
+  perRound: "tokens per round that drafted",
+  tested: (t) => (t.tested ? `of tested drafts accepted, ${t.accepted} of ${t.tested}` : "of tested drafts accepted"),
+  perSecond: "tokens per second after the first",
+  versus: (x) => `vs ${x} plain`,
+
+  bars: {
+    title: (context) => ["Target p and draft q after", context],
+    titleStart: "Target p and draft q for the first token", titleStartBonus: "Target p for the first token",
+    titleBonus: (context) => ["Target p after", context],
+    sub: "Solid: the part both agree on. Hatched: drafted too eagerly. Outlined: still owed by the target.",
+    subGreedy: "Temperature 0: all of p stands on the target's first choice, all of q on the draft's.",
+    subBonus: "No draft reached this position: the token is drawn from p itself.",
+    overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that any draft is accepted here.`,
+    others: "all others", head: ["token", "target p over draft q", "residual"],
+    residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
+    pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${short(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both laws at its place.",
+    caption: "Probabilities of the target and of the draft at this position",
+    gap: (g) => `The target's first choice leads its second by ${g.toFixed(1)} in the logits.`,
+    pinNote: (d) => `The pin stands at u·q = ${probLong(d.u * d.q)}; ${d.verdict === "rejected" ? "beyond" : "inside"} p = ${probLong(d.p)}, so the draft is ${d.verdict === "rejected" ? "rejected" : "kept"}.`,
+  },
+  race: {
+    title: "Running speed-up", measured: "Both runs measured one after the other on this machine.", estimate: "Plain decoding has not run: its line is an estimate from the calibrated step.",
+    running: (n) => `Plain decoding of the same prompt is being measured now${n ? `: ${n} tokens` : ""} …`,
+    alone: "Tokens against wall time.", spec: "speculative", plain: "plain", plainEstimate: "plain (estimate)", x: "seconds since start", y: "tokens",
+    now: (n, t, plain) => `At this step: ${n} tokens after ${secs(t)}${plain.known ? `; plain decoding ${plain.measured ? "had" : "would have had"} ${plain.tokens}` : ""}.`,
+  },
+  timeline: { title: "Timeline", draft: "draft", target: "target", plain: "plain", near: "near this round", whole: "whole run",
+    sub: (m) => (m ? "Measured. Plain decoding on the same clock." : "Plain lane estimated from the calibrated step, on the same clock.") },
+  tree: "Draft tree: every branch is checked in the same pass; the kept path is solid.",
+  where: (r, total) => `round ${r} of ${total - 1}`,
+  lossy: "lossy: the output law differs from the target's",
+  run(trace) {
+    const r = trace.run ?? {}, s = r.sampling ?? {}, bits = [];
+    if (r.target) bits.push(short(String(r.target).replaceAll(" ", "\u2009"), 60) + (r.draft ? ` with ${short(String(r.draft).replaceAll(" ", "\u2009"), 60)}` : ""));
+    if (r.device) bits.push(`${r.device} ${r.dtype ?? ""}`.trim());
+    if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "greedy" : `temperature ${s.temperature}`);
+    if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${s.top_p}`);
+    if (r.seed !== undefined) bits.push(`seed ${r.seed}`);
+    if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
+    if (EN.stopped[trace.totals?.stop]) bits.push(EN.stopped[trace.totals.stop]);
+    return bits.join(" · ");
+  },
+  source: { recorded: "Recorded run", live: "Live run", none: "Run" },
+  queue: (place, of) => `Waiting for the model: place ${place} of ${of} in the queue.`,
+  waiting: "Waiting for the first token …", nothing: "No recorded run is here yet. Press Run when the live model is ready.",
+  controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed, times the recorded time", scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },
+  keys: [["←  →", "one step back, forward"], ["Shift ←  →", "one round back, forward"], ["Space", "play, pause"], ["Home  End", "first, last step"], ["↑  ↓", "previous, next token when one has the focus"], ["?", "this list"]],
+  bar: (r, round) => `round ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, ${round.drafted.length} drafted` : ""}`,
+  stopped: { cancelled: "stopped before its end", length: "ended at the token limit", eos: "ended by itself", stop_string: "ended at a stop string" },
+  percent, ratio,
+};

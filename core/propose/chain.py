@@ -1,0 +1,59 @@
+"""A chain of tokens drawn one by one from a head's logits: the part that every sampling proposer shares. All on the device."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from core import probs
+from core.propose.base import Context, Draft
+
+
+class Chain:
+    """Draws up to k tokens, each from the head's own law under the run's sampling options; `draft` holds them with that law as q.
+
+    token_map [rows of the head] gives the target id of each row of a reduced head; ids without a row have q = 0.
+    """
+
+    def __init__(self, ctx: Context, k: int, token_map: Tensor | None = None) -> None:
+        self.ctx, self.token_map = ctx, token_map
+        self.u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        self.seen = None if ctx.seen is None else ctx.seen.clone()
+        self.tokens: list[Tensor] = []
+        self.laws: list[Tensor] = []
+        self.logits: list[Tensor] = []
+
+    def add(self, logits: Tensor) -> Tensor:
+        """Raw logits [rows of the head] -> the drawn target id, a 0-d tensor."""
+        ctx = self.ctx
+        raw = logits.to(ctx.dtype)
+        if self.token_map is None:
+            raw = raw[:ctx.vocab_size]                            # rows that only pad the head
+        seen = self.seen
+        if seen is not None:
+            seen = seen[:raw.shape[0]] if self.token_map is None else seen[self.token_map]
+        law = probs.law(probs.scores(raw, ctx.sampling, seen), ctx.sampling)
+        row = law.argmax(-1) if self.u is None else probs.draw(law, self.u[len(self.tokens)])
+        token = row if self.token_map is None else self.token_map[row]
+        if self.seen is not None:
+            self.seen.index_fill_(0, token, True)
+        self.tokens.append(token)
+        self.laws.append(law)
+        self.logits.append(raw)
+        return token
+
+    def draft(self) -> Draft:
+        size = self.ctx.vocab_size
+        return Draft(torch.stack(self.tokens), spread(torch.stack(self.laws), size, self.token_map, 0.0),
+                     spread(torch.stack(self.logits), size, self.token_map, -torch.inf))
+
+
+def spread(rows: Tensor, size: int, token_map: Tensor | None, fill: float) -> Tensor:
+    """[k, head rows] -> [k, size] over the target's ids."""
+    if token_map is None and rows.shape[-1] == size:
+        return rows
+    out = rows.new_full((rows.shape[0], size), fill)
+    if token_map is None:                                         # the draft's vocabulary ends earlier
+        out[:, :rows.shape[-1]] = rows
+    else:
+        out[:, token_map] = rows
+    return out

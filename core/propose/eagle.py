@@ -1,0 +1,164 @@
+"""EAGLE-1, 2 and 3: a head that reads the target's inner states drafts a chain, a fixed tree, or the likeliest tree it can see.
+
+After each round the head's cache holds rows made of the target's real states alone: drafted rows are forgotten, and the accepted
+tokens are read again with the states that verification found for them.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from core import probs
+from core.cache import KVCache
+from core.errors import UserError
+from core.formats import eagle as eagle_format
+from core.formats.sniff import sniff
+from core.propose.base import Context, Draft, Proposer
+from core.propose.chain import Chain
+from core.propose.eagle_head import EagleHead
+from core.propose.static_tree import PRIOR, StaticTree
+from core.settings import Setting
+from core.target import DecoderTarget
+from core.tree import parse_shape
+
+if TYPE_CHECKING:
+    from core.load import Pair
+
+DEEPEST = 16
+
+
+class Eagle(Proposer):
+    """A chain is drawn from the head's law (q), a tree's children are the head's likeliest tokens (q one-hot)."""
+
+    name = "eagle"
+    settings = (
+        Setting("tree", str, "chain", "chain; auto: the likeliest tree each round (EAGLE-2); static: one sparse tree (EAGLE-1); or 3x2x1"),
+        Setting("tree_tokens", int, 7, "nodes of a drafted tree", 1, 128),
+        Setting("tree_depth", int, 4, "levels of a tree that is not given by its shape; --draft-len is a chain's", 1, DEEPEST),
+        Setting("tree_top_k", int, 3, "children of a node, and nodes of a level that get children", 1, 32),
+    )
+
+    def __init__(self, head: EagleHead, tree: str = "chain", tree_tokens: int = 7, tree_depth: int = 4, tree_top_k: int = 3) -> None:
+        """Raises UserError for a tree that is none."""
+        self.head, self.taps, self.max_positions = head, head.taps, head.config.max_positions
+        self.tree, self.nodes, self.top_k = tree, tree_tokens, tree_top_k
+        self.static: StaticTree | None = None
+        if tree == "static":
+            self.static = StaticTree.best([PRIOR] * tree_depth, tree_tokens)
+        elif tree not in ("chain", "auto"):
+            self.static = StaticTree.full(parse_shape(tree))
+        if tree != "chain":
+            self.side_nodes = self.static.nodes if self.static else tree_tokens
+            self.levels = self.static.levels if self.static else tree_depth
+        self.cache: KVCache | None = None
+        self.waiting: list[dict[int, Tensor]] = []      # states of tokens behind the cache's real rows
+
+    @classmethod
+    def build(cls, pair: Pair, **settings) -> Eagle:
+        if not isinstance(pair.target, DecoderTarget):
+            raise UserError("EAGLE heads read inner states of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
+        target = pair.target.model
+
+        def load(folder) -> EagleHead:
+            head = EagleHead(eagle_format.read(folder, sniff(folder), target.config, target.device), target)
+            if target.device.type == "cpu":
+                head.pack()
+            return head
+
+        return cls(pair.head("eagle", load), **settings)
+
+    def begin(self, ctx: Context) -> None:
+        widest = max(len(self.static.level(d)) for d in range(1, self.static.levels + 1)) if self.static else self.top_k
+        room = 0 if self.levels is None else widest * self.levels
+        self.cache = self.head.new_cache(ctx.capacity + room)
+        self.waiting = []
+
+    def end(self) -> None:
+        self.cache, self.waiting = None, []
+
+    def observe(self, ctx: Context, path: list[int]) -> None:
+        """ctx.states are of the last tokens of the target's cache: rows of the head from the first of them on are not real yet."""
+        first = ctx.cache.length - next(iter(ctx.states.values())).shape[0]
+        if not self.waiting:
+            self.cache.truncate(min(first, self.cache.length))
+        self.waiting.append(ctx.states)
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        k = min(k, self.max_positions - len(ctx.tokens))
+        if k <= 0:
+            self.waiting = []
+            return None
+        states = self.waiting[0] if len(self.waiting) == 1 else {t: torch.cat([s[t] for s in self.waiting]) for t in self.taps}
+        self.waiting = []
+        ids = torch.tensor(ctx.tokens[self.cache.length + 1:], device=ctx.device)       # row i reads token i + 1
+        out = self.head.read(ids, self.head.fuse(states), self.cache)[-1:]
+        if self.tree == "chain":
+            return self._chain(ctx, k, out)
+        return self._static(ctx, self.static.cut(k), out) if self.static else self._dynamic(ctx, k, out)
+
+    def _chain(self, ctx: Context, k: int, out: Tensor) -> Draft:
+        chain = Chain(ctx, k, self.head.token_map)
+        token = chain.add(self.head.logits(out)[0])
+        for _ in range(k - 1):
+            out = self.head.read(token.view(1), self.head.feedback(out), self.cache)
+            token = chain.add(self.head.logits(out)[0])
+        return chain.draft()
+
+    def _static(self, ctx: Context, tree: StaticTree, out: Tensor) -> Draft:
+        """Every node is its parent's likeliest continuation but r."""
+        tokens: list[Tensor] = []
+        fed, seen = [-1], torch.zeros(1, 0, dtype=torch.bool, device=ctx.device)    # nodes that `out` has a row for; what they see
+        for depth in range(1, tree.levels + 1):
+            level = tree.level(depth)
+            _, ids = self._likeliest(ctx, out, 1 + max(tree.ranks[i] for i in level))
+            rows = torch.tensor([fed.index(tree.parents[i]) for i in level], device=ctx.device)
+            tokens.append(ids[rows, torch.tensor([tree.ranks[i] for i in level], device=ctx.device)])
+            inner = [j for j, i in enumerate(level) if i in tree.parents]
+            if inner:
+                pick = torch.tensor(inner, device=ctx.device)
+                fed, rows = [level[j] for j in inner], rows[pick]
+                out, seen = self._grow(tokens[-1][pick], out, rows, seen, depth - 1)
+        return Draft(torch.cat(tokens), parents=torch.tensor(tree.parents, device=ctx.device), levels=tree.levels)
+
+    def _dynamic(self, ctx: Context, levels: int, out: Tensor) -> Draft:
+        """EAGLE-2 (Li et al. 2024): on each level the nodes likeliest by their whole path get children; then the likeliest
+        `nodes` of all stay. A path's value never rises, so a node that stays has its ancestors beside it."""
+        values, ids = self._likeliest(ctx, out, self.top_k)
+        width = ids.shape[1]
+        tokens, value, parents = [ids[0]], [values[0]], [torch.full((width,), -1, device=ctx.device)]
+        front = torch.arange(width, device=ctx.device)          # nodes that get children, as indices of all nodes
+        rows = torch.zeros_like(front)
+        seen = torch.zeros(1, 0, dtype=torch.bool, device=ctx.device)
+        total, feed, alive = width, ids[0], values[0]
+        for depth in range(1, levels):
+            out, seen = self._grow(feed, out, rows, seen, depth - 1)
+            values, ids = self._likeliest(ctx, out, width)
+            below = (alive[:, None] + values).flatten()
+            tokens.append(ids.flatten())
+            value.append(below)
+            parents.append(front.repeat_interleave(width))
+            alive, best = below.topk(width)
+            rows, feed, front = best // width, tokens[-1][best], total + best
+            total += below.shape[0]
+        all_tokens, all_parents = torch.cat(tokens), torch.cat(parents)
+        kept = torch.cat(value).sort(descending=True, stable=True).indices[:self.nodes].sort().values     # stable: parents before equals
+        place = torch.full((total + 1,), -1, device=ctx.device)                                           # the last one: the root's
+        place[kept] = torch.arange(kept.shape[0], device=ctx.device)
+        return Draft(all_tokens[kept], parents=place[all_parents[kept]], levels=levels)
+
+    def _likeliest(self, ctx: Context, out: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        """Rows [F, H] -> log-probabilities and target ids of their n likeliest continuations, [F, n] each (fewer in a tiny vocabulary)."""
+        raw, mapped = self.head.logits(out), self.head.token_map
+        if mapped is None:
+            raw = raw[:, :ctx.vocab_size]
+        seen = None if ctx.seen is None else ctx.seen if mapped is None else ctx.seen[mapped]
+        best = probs.scores(raw, ctx.sampling, seen).log_softmax(-1).topk(min(n, raw.shape[-1]))
+        return best.values, best.indices if mapped is None else mapped[best.indices]
+
+    def _grow(self, ids: Tensor, out: Tensor, rows: Tensor, seen: Tensor, depth: int) -> tuple[Tensor, Tensor]:
+        """Feed nodes ids [F], children of out's `rows`; returns their rows and what each sees of all fed nodes, itself included."""
+        itself = torch.eye(ids.shape[0], dtype=torch.bool, device=ids.device)
+        seen = torch.cat([seen[rows], itself], 1)
+        return self.head.branch(ids, self.head.feedback(out)[rows], self.cache, depth, seen), seen

@@ -1,0 +1,109 @@
+"""Self-speculation: the target drafts for itself with some of its layers left out, and keeps what the draft has already computed.
+
+The draft writes keys and values into the target's own cache behind the verified tokens. What it computed before the first skipped
+layer is exactly what verification needs there, so verification runs the remaining layers only (Elhoushi et al. 2024, LayerSkip, for
+exits; Zhang et al. 2024, Draft & Verify, for any set of skipped layers).
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from core.decoder import PassShape
+from core.errors import UserError
+from core.propose.base import Context, Draft, Proposer
+from core.propose.chain import Chain
+from core.settings import Setting
+from core.target import DecoderTarget
+
+if TYPE_CHECKING:
+    from core.load import Pair
+
+
+class EarlyExit(Proposer):
+    name = "early-exit"
+    settings = (
+        Setting("exit_layer", str, "0.7", "layers the draft runs, as a number or a fraction of all"),
+        Setting("skip_layers", str, "", "instead of an exit: layers the draft leaves out, like 8-20,24"),
+        Setting("confidence", float, 0.0, "stop drafting behind a token whose probability is below this; waits for the device at each token", 0, 1),
+    )
+
+    def __init__(self, target: DecoderTarget, exit_layer: str = "0.7", skip_layers: str = "", confidence: float = 0.0) -> None:
+        """Raises UserError for layers the target does not have, or a draft that would be the whole target."""
+        self.model = target.model
+        total = self.model.config.num_layers
+        kept = kept_layers(total, exit_layer, skip_layers)
+        self.shared = next(i for i in range(total) if i >= len(kept) or kept[i] != i)      # layers before the first skipped one
+        self.lower, self.rest, self.upper = range(self.shared), kept[self.shared:], range(self.shared, total)
+        self.confidence = confidence
+        self.states: list[Tensor] = []          # behind the shared layers, of the tokens this round has fed so far: [1, 1, H] each
+
+    @classmethod
+    def build(cls, pair: Pair, **settings) -> EarlyExit:
+        if not isinstance(pair.target, DecoderTarget):
+            raise UserError("early-exit needs the layers of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
+        return cls(pair.target, **settings)
+
+    def begin(self, ctx: Context) -> None:
+        self.states = []
+
+    def end(self) -> None:
+        self.states = []
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        start = ctx.cache.length
+        self.states = []
+        chain = Chain(ctx, k)
+        feed = torch.tensor([ctx.tokens[start:]], device=ctx.device)        # the last emitted token
+        try:
+            for i in range(k):
+                state, _ = self.model.run(feed, ctx.cache, layers=self.lower, advance=False)
+                hidden, _ = self.model.run(feed, ctx.cache, hidden=state, layers=self.rest, advance=False)
+                ctx.cache.length += 1
+                self.states.append(state)
+                token = chain.add(self.model.logits(hidden[0, -1]))
+                feed = token.view(1, 1)
+                if self.confidence and i + 1 < k and float(chain.laws[-1][token]) < self.confidence:
+                    break
+        finally:
+            ctx.cache.length = start
+        return chain.draft()
+
+    def verify(self, ctx: Context, ids: Tensor, last: int, shape: PassShape | None) -> tuple[Tensor, dict[int, Tensor]]:
+        if not self.states:
+            return super().verify(ctx, ids, last, shape)
+        start = ctx.cache.length
+        ctx.cache.length = start + len(self.states)
+        try:                                                                # the last drafted token has not run at all yet
+            state, _ = self.model.run(ids[None, -1:], ctx.cache, layers=self.lower, advance=False)
+        finally:
+            ctx.cache.length = start
+        hidden, _ = self.model.run(ids[None], ctx.cache, hidden=torch.cat([*self.states, state], 1), layers=self.upper)
+        self.states = []
+        return self.model.logits(hidden[0])[:, :ctx.vocab_size], {}
+
+
+def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
+    """The layers a draft runs, in order. Raises UserError."""
+    if skip_layers:
+        skipped = set()
+        for part in skip_layers.split(","):
+            low, dash, high = part.strip().partition("-")
+            if not low.isdigit() or (dash and not high.isdigit()):
+                raise UserError(f"--skip-layers wants layers like 8-20,24, not {skip_layers!r}.")
+            skipped |= set(range(int(low), int(high or low) + 1))
+        if not skipped or max(skipped) >= total:
+            raise UserError(f"--skip-layers {skip_layers} names layers this target does not have (0 to {total - 1}).")
+        if len(skipped) == total:
+            raise UserError("--skip-layers leaves the draft no layer at all.")
+        return [i for i in range(total) if i not in skipped]
+    try:
+        number = float(exit_layer)
+    except ValueError:
+        number = -1.0
+    layers = int(number) if number >= 1 and number == int(number) else round(number * total) if 0 < number < 1 else 0
+    if not 1 <= layers < total:
+        raise UserError(f"--exit-layer wants 1 to {total - 1} layers or a fraction between 0 and 1, not {exit_layer}.")
+    return list(range(layers))

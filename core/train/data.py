@@ -1,0 +1,85 @@
+"""Training texts: what the target wrote after a prompt, read from JSON lines, and the split that keeps held-out topics apart."""
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UserError
+
+HELD_OUT_SHARE = 32     # without a held-out topic in sight, one prompt in so many is held out
+
+
+@dataclass(frozen=True)
+class Text:
+    """One prompt (chat template applied) and the target's continuation, as token ids."""
+    prompt: tuple[int, ...]
+    written: tuple[int, ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return self.prompt + self.written
+
+
+def read(path: Path, vocab_size: int) -> list[Text]:
+    """JSON lines {"p": [ids], "g": [ids]}, gzipped if the name ends in .gz. Raises UserError naming file and line."""
+    texts = []
+    try:
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+        with opened as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    texts.append(_text(line, f"{path}, line {number}", vocab_size))
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read as training data ({error}).") from None
+    if not texts:
+        raise UserError(f"{path} holds no text.")
+    return texts
+
+
+def _text(line: str, where: str, vocab_size: int) -> Text:
+    try:
+        record = json.loads(line)
+        text = Text(tuple(record["p"]), tuple(record["g"]))
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f'{where}: expected {{"p": [prompt ids], "g": [written ids]}}.') from None
+    if not text.prompt or not text.written:
+        raise UserError(f"{where}: prompt and continuation must both hold at least one id.")
+    if not all(type(i) is int and 0 <= i < vocab_size for i in text.ids):
+        raise UserError(f"{where}: not every id is a token of this target (0 to {vocab_size - 1}); was it written by another model?")
+    return text
+
+
+def write(path: Path, texts: Iterable[Text]) -> None:
+    """Append as JSON lines (plain, so that an interrupted run can go on where it stopped)."""
+    with path.open("a", encoding="utf-8") as file:
+        for text in texts:
+            file.write(json.dumps({"p": text.prompt, "g": text.written}, separators=(",", ":")) + "\n")
+
+
+def sha256(paths: Iterable[Path]) -> dict[str, str]:
+    """File name -> sha256, for the record of how a draft was made."""
+    out = {}
+    for path in paths:
+        with path.open("rb") as file:
+            out[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return out
+
+
+def split(texts: list[Text], held_out_topics: Iterable[str], decode: Callable[[list[int]], str] | None) -> list[bool]:
+    """For each text, whether it is held out.
+
+    A text whose prompt names a held-out topic is held out; so is every text of one prompt in HELD_OUT_SHARE, chosen by the hash
+    of the prompt. All texts of one prompt thus fall on one side, whatever the file, its order or the rest of the data.
+    """
+    topics = [t.lower() for t in held_out_topics]
+    verdict: dict[tuple[int, ...], bool] = {}
+    for text in texts:
+        if text.prompt not in verdict:
+            named = decode(list(text.prompt)).lower() if decode and topics else ""
+            digest = hashlib.sha256(json.dumps(text.prompt).encode()).digest()
+            verdict[text.prompt] = any(t in named for t in topics) or digest[0] % HELD_OUT_SHARE == 0
+    return [verdict[text.prompt] for text in texts]

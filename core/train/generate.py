@@ -1,0 +1,92 @@
+"""Let the target write its own training text, many rows at a time."""
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from core.cache import KVCache
+from core.decoder import Decoder
+from core.train import data
+from core.train.data import Text
+
+ROWS = 96
+MAX_NEW = 240
+TEMPERATURES = (0.0, 0.4, 0.7, 1.0)     # greedy text too: it is what a visitor sees first
+
+
+def batches(prompts: Sequence[Sequence[int]], rows: int = ROWS) -> list[list[int]]:
+    """Indices of prompts of one length each, at most `rows` together: equal lengths need no padding mask."""
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for i, prompt in enumerate(prompts):
+        by_length[len(prompt)].append(i)
+    return [group[a:a + rows] for _, group in sorted(by_length.items()) for a in range(0, len(group), rows)]
+
+
+def generate(target: Decoder, prompts: Sequence[Sequence[int]], path: Path, eos_ids: Sequence[int], seed: int,
+             max_new: int = MAX_NEW, progress: Callable[[int], None] = lambda texts: None) -> None:
+    """Append a text for every prompt to `path`, batch after batch; a file left by an interrupted call is gone on with.
+
+    Every batch draws from a generator of its own, so that the file does not depend on where it was interrupted.
+    """
+    done = _keep_whole_batches(path, batches(prompts))
+    for number, group in enumerate(batches(prompts)):
+        if number >= done:
+            generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
+            temperatures = torch.tensor([TEMPERATURES[i % len(TEMPERATURES)] for i in group])
+            written = write(target, torch.tensor([list(prompts[i]) for i in group]), temperatures, eos_ids, max_new, generator)
+            data.write(path, [Text(tuple(prompts[i]), tuple(ids)) for i, ids in zip(group, written)])
+        progress(len(group))
+
+
+def _keep_whole_batches(path: Path, groups: list[list[int]]) -> int:
+    """Cut the file behind its last complete batch; returns how many it holds."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    whole = len(lines) - (bool(lines) and not lines[-1].endswith("\n"))
+    done = kept = 0
+    for group in groups:
+        if kept + len(group) > whole:
+            break
+        done, kept = done + 1, kept + len(group)
+    if kept < len(lines):
+        path.write_text("".join(lines[:kept]), encoding="utf-8")
+    return done
+
+
+@torch.no_grad()
+def write(target: Decoder, prompts: Tensor, temperatures: Tensor, eos_ids: Sequence[int], max_new: int, generator: torch.Generator) -> list[list[int]]:
+    """prompts [B, n], temperatures [B] -> the ids written after each, EOS included, at most `max_new`."""
+    rows, (count, n) = torch.arange(len(prompts)), prompts.shape
+    out: list[list[int]] = [[] for _ in range(count)]
+    cache = target.new_cache(n + max_new, count)
+    hidden = target.run(prompts.to(target.device), cache)[0][:, -1:]
+    for step in range(max_new):
+        ids = draw(target.logits(hidden)[:, 0], temperatures[rows], generator)
+        for row, i in zip(rows.tolist(), ids.tolist()):
+            out[row].append(i)
+        alive = torch.tensor([i not in eos_ids for i in ids.tolist()])
+        if not bool(alive.any()) or step == max_new - 1:
+            break
+        if not bool(alive.all()):
+            rows, ids, cache = rows[alive], ids[alive], _take_rows(cache, alive)
+        hidden = target.run(ids[:, None].to(target.device), cache)[0]
+    return out
+
+
+def _take_rows(cache: KVCache, alive: Tensor) -> KVCache:
+    layers, _, heads, capacity, size = cache.k.shape
+    new = KVCache(layers, int(alive.sum()), heads, capacity, size, cache.k.dtype, cache.k.device)
+    alive = alive.to(cache.k.device)
+    new.k[:, :, :, :cache.length], new.v[:, :, :, :cache.length] = cache.k[:, alive, :, :cache.length], cache.v[:, alive, :, :cache.length]
+    new.length = cache.length
+    return new
+
+
+def draw(logits: Tensor, temperatures: Tensor, generator: torch.Generator) -> Tensor:
+    """[B, V] -> ids [B] on the CPU, from softmax(logits / temperature), the likeliest at temperature 0 (Gumbel-max)."""
+    z = logits.float().cpu()
+    noise = torch.empty_like(z).exponential_(generator=generator).clamp_min_(1e-30).log_()
+    return (z - temperatures[:, None] * noise).argmax(-1)

@@ -1,0 +1,79 @@
+"""Objective of Medusa heads (Cai et al. 2024) on the frozen target, saved in vLLM's layout with one head matrix for all.
+
+    head i at position t:  x = h_t + SiLU(W_i h_t + b_i),  logits = lm_head(x)  predict token t + 2 + i
+
+h_t is the target's state after its final norm; the target itself predicts t + 1. W_i starts at 0, so that every head starts as the
+target's own next-token guess.
+"""
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.decoder import Decoder
+from core.draft_format import save_folder
+from core.train.batches import Batch
+from core.train.loss import head_loss
+from core.train.score import Score
+
+HEADS = 4
+HEAD_WEIGHT = 0.8   # of a head's loss relative to the one before (Cai et al., 2.2.1)
+
+
+class MedusaObjective(nn.Module):
+    def __init__(self, target: Decoder, token_ids: Tensor, heads: int = HEADS) -> None:
+        super().__init__()
+        self.depth = heads
+        self.token_ids, self.target = token_ids, [target]       # in a list: the target is no part of what is trained
+        size, device = target.config.hidden_size, target.device
+        self.weights = nn.ParameterList(nn.Parameter(torch.zeros(size, size, device=device)) for _ in range(heads))
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(size, device=device)) for _ in range(heads))
+        self.lm_head = nn.Parameter(target.head.weight.detach()[token_ids].float())
+
+    def trained(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+        return list(self.weights), [*self.biases, self.lm_head]
+
+    def outputs(self, batch: Batch) -> list[Tensor]:
+        """[i] -> [B, L, H], what head i hands to lm_head."""
+        target = self.target[0]
+        h = target.norm(batch.states[:, :, -1].to(target.dtype)).float()
+        return [h + F.silu(F.linear(h, w) + b).float() for w, b in zip(self.weights, self.biases)]
+
+    def loss(self, batch: Batch, dtype: torch.dtype, kl: float, tv: float) -> Tensor:
+        total, weights = batch.states.new_zeros((), dtype=torch.float32), 0.0
+        for i, x in enumerate(self.outputs(batch)):
+            keep = batch.counts[:, i + 1:]          # where token t + 2 + i is the target's
+            weight = HEAD_WEIGHT ** i
+            total = total + weight * head_loss(x[:, :-(i + 1)][keep], self.lm_head, batch.rows[:, i + 1:][keep], batch.probs[:, i + 1:][keep],
+                                               kl=kl, tv=tv, dtype=dtype)
+            weights += weight
+        return total / weights
+
+    def measure(self, batch: Batch, target_law: list[Tensor], score: Score) -> None:
+        """Head i at t against the target's law of token t + 2 + i, given the text up to it."""
+        outputs = self.outputs(batch)
+        for b, p in enumerate(target_law):
+            first, n = int(batch.counts[b].int().argmax()), int(batch.counts[b].sum())
+            m = n - self.depth
+            if m < 1:
+                continue
+            agree, overlap = [], []
+            for i, x in enumerate(outputs):
+                z = F.linear(x[b, first:first + m], self.lm_head).float()
+                agree.append((self.token_ids[z.argmax(-1)] == batch.best[b, first + i + 1:first + i + 1 + m]).double())
+                overlap.append(torch.minimum(p[i + 1:i + 1 + m], z.softmax(-1)).sum(-1).double())
+            score.add(torch.stack(agree), torch.stack(overlap))
+
+    def save(self, folder: Path) -> None:
+        c, heads = self.target[0].config, len(self.weights)
+        tensors: dict[str, Tensor] = {}
+        for i, (w, b) in enumerate(zip(self.weights, self.biases)):
+            tensors |= {f"blocks.{i}.layers.0.weight": w, f"blocks.{i}.layers.0.bias": b}
+        tensors |= {"lm_heads.0.weight": self.lm_head, "token_map": self.token_ids}
+        config = {"architectures": ["MedusaModel"], "model_type": "medusa", "hidden_size": c.hidden_size, "vocab_size": c.vocab_size,
+                  "truncated_vocab_size": len(self.token_ids), "num_heads": heads, "num_hidden_layers": 1, "medusa_fc_bias": True,
+                  "original_lm_head": True, "torch_dtype": "bfloat16"}
+        save_folder(folder, config, tensors)

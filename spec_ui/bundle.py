@@ -1,0 +1,49 @@
+"""The player's small JavaScript modules as one script, and its style sheets as one text: no build step, no request per file.
+
+The modules are plain ES modules (Node's test runner imports them as they are). Joined, each becomes a function that returns what it
+exports, and `import { a } from "./x.js"` becomes a look-up in that: the result runs inline, from a file, anywhere.
+"""
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+ENTRY = "gradio_glue.js"
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.M)
+EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) (\w+))", re.M)
+
+
+def modules(entry: str = ENTRY) -> list[tuple[str, str]]:
+    """(name, source) of every module the entry needs, each after those it imports."""
+    done: dict[str, str] = {}
+
+    def visit(name: str) -> None:
+        if name in done:
+            return
+        source = (ASSETS / "js" / name).read_text(encoding="utf-8")
+        for _, needed in IMPORT.findall(source):
+            visit(f"{needed}.js")
+        done[name] = source
+
+    visit(entry)
+    return list(done.items())
+
+
+def _scoped(name: str, source: str) -> str:
+    exports = ", ".join(EXPORT.findall(source))
+    body = EXPORT.sub("", IMPORT.sub(r"const {\1} = $\2;", source))
+    return f"const ${name.removesuffix('.js')} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
+
+
+@lru_cache
+def script(entry: str = ENTRY) -> str:
+    """One classic script that puts the entry's exports, and `mount`, on `window.Specscope`."""
+    body = "\n".join(_scoped(name, source) for name, source in modules(entry))
+    return f'(() => {{\n"use strict";\n{body}\nwindow.Specscope = {{ ...$player, ...${entry.removesuffix(".js")} }};\n}})();\n'
+
+
+@lru_cache
+def styles(*names: str) -> str:
+    return "\n".join((ASSETS / "css" / f"{name}.css").read_text(encoding="utf-8") for name in names)

@@ -1,0 +1,26 @@
+"""Notice: one sentence for the visitor, drawn as text. Every refusal, state and failure reaches the page through it."""
+from __future__ import annotations
+
+import json
+
+import gradio as gr
+
+
+def say(text: str, kind: str = "info") -> str:
+    """`kind`: info, busy or error."""
+    return json.dumps({"kind": kind, "text": text})
+
+
+class Notice(gr.HTML):
+    def __init__(self, value: str = "{}", **kwargs):
+        super().__init__(value=value, html_template='<p class="ss-notice" role="status" aria-live="polite" hidden></p>', css_template="",
+                         apply_default_css=False, js_on_load="window.Specscope.gradioNotice(element, props, watch);", **kwargs)
+
+    def preprocess(self, payload):
+        return ""
+
+    def postprocess(self, value: str | None) -> str:
+        return value or "{}"
+
+    def api_info(self) -> dict:
+        return {"type": "string", "description": "JSON: kind (info, busy, error) and text, one sentence"}

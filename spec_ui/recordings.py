@@ -1,0 +1,70 @@
+"""Recorded runs from assets/traces: what the page shows with no model loaded. Read once, kept as NDJSON text."""
+from __future__ import annotations
+
+import json
+import logging
+from functools import lru_cache
+from pathlib import Path
+
+from spec_ui.bundle import ASSETS
+
+log = logging.getLogger(__name__)
+FOLDER = ASSETS / "traces"
+
+
+def _dump(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def with_source(head: str, source: str) -> str:
+    """The stream's first line, marked as recorded or live (an added key; other readers ignore it)."""
+    return _dump({**json.loads(head), "source": source})
+
+
+def to_ndjson(text: str) -> str:
+    """Either written form of a Trace as the stream form."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        head, rest = text.split("\n", 1)
+        return with_source(head, "recorded") + rest
+    lines = [{"version": data["version"], "run": data["run"], "source": "recorded"}, *data["rounds"], {"totals": data["totals"], "plain": data.get("plain")}]
+    return "".join(map(_dump, lines))
+
+
+@lru_cache
+def load(folder: Path) -> dict[str, str]:
+    """{"<example>-<method>": NDJSON}, by name. A file that cannot be read is left out, with a line in the log."""
+    found = {}
+    for path in sorted([*folder.glob("*.json"), *folder.glob("*.ndjson")]):
+        try:
+            found[path.stem] = to_ndjson(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError) as error:
+            log.warning("Recorded run %s was left out: %s", path.name, type(error).__name__)
+    return found
+
+
+def pick(example: str, method: str, folder: Path, exact: bool = False) -> str | None:
+    """The recording of an example: with this method if there is one, else (unless `exact`) with any."""
+    runs = load(folder)
+    found = runs.get(f"{example}-{method}")
+    return found if found or exact else runs.get(example) or next((run for name, run in runs.items() if name.startswith(f"{example}-")), None)
+
+
+def first(folder: Path) -> tuple[str | None, str]:
+    """(example, NDJSON) to open the page with: chat if it is there."""
+    runs = load(folder)
+    name = next((n for n in ("chat-draft", "chat", *runs) if n in runs), None)
+    return (name.split("-")[0], runs[name]) if name else (None, "")
+
+
+def methods(folder: Path) -> list[str]:
+    """The methods that have a recording, in the order of the files."""
+    found = (json.loads(run.split("\n", 1)[0])["run"].get("method") for run in load(folder).values())
+    return list(dict.fromkeys(str(m) for m in found if m))
+
+
+def prompt_of(ndjson: str) -> str:
+    """The prompt a recording was made with, for the prompt box."""
+    head = ndjson.split("\n", 1)[0]
+    return str(json.loads(head)["run"].get("prompt", "")) if head else ""

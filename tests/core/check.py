@@ -1,0 +1,116 @@
+"""What holds for every round of every chain that was recorded: one function, used wherever a run is looked at."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from core import stats, trace
+from core.loop import Decoding
+from core.trace import Drafted, Round, Table
+
+ROUNDED = 2e-5      # tables carry six significant digits
+
+
+def run(decoding: Decoding, rounds: list[Round], prompt_len: int, drawn: bool = True) -> None:
+    """drawn: tokens come from a law with probabilities (not one-hot), so tables carry the draft's logits."""
+    assert [r.index for r in rounds] == list(range(len(rounds)))
+    assert [e.id for r in rounds for e in r.emitted] == decoding.new_tokens == decoding.tokens[prompt_len:]
+    place, limit = 0, decoding.limit
+    for r in rounds:
+        assert r.start == place
+        assert 0 <= r.draft_len <= max(0, limit - place - 1) if r.index else r.draft_len == 0
+        place += len(r.emitted)
+        round_(r, decoding.options.sampling.greedy, decoding.stop if r is rounds[-1] else None)
+        if decoding.options.record:
+            tables(r)
+        else:
+            assert r.tables == []
+    assert place <= limit
+    assert decoding.stop in trace.STOPS
+    assert (decoding.stop == "length") <= (place == limit)
+    times = [r.elapsed_s for r in rounds]
+    assert times == sorted(times)
+    totals(stats.totals(rounds, "", decoding.stop, None), rounds)
+
+
+def round_(r: Round, greedy: bool, stop: str | None) -> None:
+    verdicts = [d.verdict for d in r.drafted]
+    kept = verdicts.count("accepted")
+    assert verdicts[:kept] == ["accepted"] * kept
+    assert verdicts[kept:] in ([], ["rejected"] + ["not_reached"] * (len(verdicts) - kept - 1))
+    assert [d.parent for d in r.drafted] == list(range(-1, len(r.drafted) - 1))
+    assert len(r.drafted) <= r.draft_len
+    for d in r.drafted:
+        drafted(d, greedy)
+    own = [e for e in r.emitted if e.kind == "accepted"]
+    assert [e.id for e in own] == [d.id for d in r.drafted[:kept]]
+    last = [e.kind for e in r.emitted[kept:]]
+    want = "plain" if not r.drafted else "bonus" if kept == len(r.drafted) else "recovered"
+    assert last == [want] or (stop is not None and last == [] and kept == len(r.drafted))
+
+
+def drafted(d: Drafted, greedy: bool) -> None:
+    assert 0 <= d.p <= 1 + 1e-6 and 0 < d.q <= 1 + 1e-6
+    assert d.threshold == pytest.approx(d.p / d.q, rel=1e-6)
+    if greedy:
+        assert d.u is None and (d.verdict == "not_reached" or (d.p > 0) == (d.verdict == "accepted"))
+    else:
+        assert 0 <= d.u < 1
+        assert d.verdict == "not_reached" or (d.u < d.threshold) == (d.verdict == "accepted")
+
+
+def tables(r: Round) -> None:
+    whole = bool(r.emitted) and r.emitted[-1].kind != "accepted"
+    assert len(r.tables) in ([len(r.drafted) + 1] if whole else [len(r.drafted), len(r.drafted) + 1])
+    assert [t.after for t in r.tables] == list(range(-1, len(r.tables) - 1))
+    for i, table in enumerate(r.tables):
+        node = r.drafted[i] if i < len(r.drafted) else None
+        one_table(table, node)
+        resampled = node is not None and node.verdict == "rejected"
+        assert (table.residual is not None) == resampled
+        if resampled:
+            residual(table)
+    if whole:
+        last = r.tables[sum(d.verdict == "accepted" for d in r.drafted)]
+        at = last.ids.index(r.emitted[-1].id) if r.emitted[-1].id in last.ids else None
+        law = last.residual if last.residual is not None else last.p
+        assert at is None or law[at] > 0
+
+
+def one_table(t: Table, node: Drafted | None) -> None:
+    assert len(set(t.ids)) == len(t.ids) == len(t.texts) == len(t.p) == len(t.logit_p)
+    assert sum(t.p) + t.others["p"] == pytest.approx(1, abs=ROUNDED)
+    if node is None:
+        assert t.q is None and t.overlap is None and t.logit_q is None and t.residual is None
+        return
+    at = t.ids.index(node.id)
+    assert (t.p[at], t.q[at]) == (pytest.approx(node.p, rel=1e-5), pytest.approx(node.q, rel=1e-5))
+    assert sum(t.q) + t.others["q"] == pytest.approx(1, abs=ROUNDED)
+    assert t.overlap == pytest.approx(sum(map(min, t.p, t.q)) + t.others["overlap"], abs=ROUNDED)
+    assert -ROUNDED <= t.overlap <= 1 + ROUNDED
+
+
+def residual(t: Table) -> None:
+    """Listed residuals are norm(max(0, p - q)); its mass is 1 - overlap."""
+    assert sum(t.residual) + t.others["residual"] == pytest.approx(1, abs=ROUNDED)
+    mass = 1 - t.overlap
+    if mass > 1e-3:
+        assert t.residual == pytest.approx([max(0.0, p - q) / mass for p, q in zip(t.p, t.q)], abs=ROUNDED / mass)
+
+
+def totals(t: Any, rounds: list[Round]) -> None:
+    """Counted again, the slow way."""
+    drafting = [r for r in rounds if r.drafted]
+    kept = [sum(d.verdict == "accepted" for d in r.drafted) for r in drafting]
+    assert t.rounds == len(rounds) and t.new_tokens == sum(len(r.emitted) for r in rounds)
+    assert t.drafted == sum(len(r.drafted) for r in drafting) and t.accepted == sum(kept)
+    assert t.tested == sum(d.verdict != "not_reached" for r in drafting for d in r.drafted)
+    for rate, top, bottom in ((t.acceptance_rate, t.accepted, t.drafted), (t.tested_rate, t.accepted, t.tested),
+                              (t.tokens_per_round, sum(len(r.emitted) for r in drafting), len(drafting))):
+        assert rate == (pytest.approx(top / bottom) if bottom else None)
+    deepest = max((len(r.drafted) for r in drafting), default=0)
+    by_position = [sum(k > i for k in kept) / sum(len(r.drafted) > i for r in drafting) for i in range(deepest)]
+    assert t.acceptance_by_position == pytest.approx(by_position)
+    assert all(math.isfinite(x) for x in (t.ttft_s, t.decode_s))

@@ -1,0 +1,359 @@
+"""EAGLE heads: draft logits against plain forwards (a wrong head stays lossless and only gets slow), trees, and unchanged output."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from core.decoder import Decoder
+from core.formats import eagle as eagle_format
+from core.formats import sniff
+from core.probs import Sampling
+from core.propose.eagle import Eagle
+from core.propose.eagle_head import EagleHead
+from core.propose.static_tree import PRIOR, StaticTree
+from core.target import DecoderTarget
+from tests.core import check, heads, tiny
+from tests.core.heads import F64, H, L, V, EagleReference
+from tests.core.test_statistics import p_value
+from tests.core.tiny import PROMPT, decode, emitted
+
+FLAGS = {"plain": {}, "norm_before_residual": {"norm_before_residual": True}, "fc_norm": {"fc_norm": True}, "norm_before_fc": {"norm_before_fc": True},
+         "norm_output": {"norm_output": True}, "all": {"norm_before_residual": True, "fc_norm": True, "norm_output": True}}
+
+
+class Watched(Eagle):
+    """Keeps (tokens it drafted from, draft) of every round, and for trees each node's logits as the head gave them."""
+
+    def begin(self, ctx) -> None:
+        super().begin(ctx)
+        self.log = []
+
+    def propose(self, ctx, k):
+        draft = super().propose(ctx, k)
+        if draft is not None:
+            self.log.append((list(ctx.tokens), draft))
+        return draft
+
+
+def head_of(folder, target: Decoder) -> EagleHead:
+    return EagleHead(eagle_format.read(folder, sniff(folder), target.config), target)
+
+
+def branches(draft) -> list[list[int]]:
+    """Each node's path of ids, itself last."""
+    out: list[list[int]] = []
+    parents = list(range(-1, len(draft) - 1)) if draft.parents is None else draft.parents.tolist()
+    for token, parent in zip(draft.tokens.tolist(), parents):
+        out.append([*(out[parent] if parent >= 0 else []), token])
+    return out
+
+
+def agree(reference: EagleReference, log: list, limit: float = 1e-9) -> None:
+    """The chain's logits are those of an uncached forward over the true tokens and states."""
+    assert len(log) > 2
+    for tokens, draft in log:
+        for i, path in enumerate(branches(draft)):
+            want = reference.logits(tokens, path[:-1])
+            known = want.isfinite()
+            assert torch.equal(draft.logits[i].isfinite(), known)
+            assert (draft.logits[i][known].double() - want[known]).abs().max() < limit
+
+
+def noisy_perfect(folder, target: Decoder, noise: float) -> EagleHead:
+    """For a target without attention and MLP (the next token hangs on the last one alone) an EAGLE-1 head that copies the embedding
+    is perfect; noise on its fc makes it err."""
+    heads.eagle1(folder, bias=False)
+    head = head_of(folder, target)
+    layer = head.layers[0]
+    with torch.no_grad():
+        layer.o.weight.zero_(), layer.down.weight.zero_()
+        layer.fc.weight.copy_(torch.cat([torch.eye(H), torch.zeros(H, H)], 1) + noise * heads.noise(3)(H, 2 * H))
+    return head
+
+
+@pytest.fixture(scope="module")
+def markov() -> Decoder:
+    model = heads.target()
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.o.weight.zero_(), layer.down.weight.zero_()
+        model.final_norm.fill_(1.0)
+    return model
+
+
+@pytest.mark.parametrize("flags", FLAGS.values(), ids=FLAGS)
+def test_eagle3_logits_are_those_of_a_plain_forward(tmp_path, flags):
+    target = heads.target()
+    folder = heads.eagle3(tmp_path, flags=flags)
+    proposer = Watched(head_of(folder, target))
+    for sampling in (Sampling(), Sampling(2.0, top_p=0.95, repetition_penalty=1.3)):
+        run, rounds = decode(DecoderTarget(target, None, ()), proposer, sampling=sampling, max_new_tokens=14, draft_len=3)
+        agree(EagleReference(folder, target, flags=flags), proposer.log)
+        check.run(run, rounds, len(PROMPT))
+
+
+def test_float32_is_within_1e_5(tmp_path):
+    target = heads.target(torch.float32)
+    folder = heads.eagle3(tmp_path)
+    proposer = Watched(head_of(folder, target))
+    decode(DecoderTarget(target, None, ()), proposer, draft_len=3)
+    agree(EagleReference(folder, target), proposer.log, 1e-4)
+    scale = max(d.logits[d.logits.isfinite()].abs().max() for _, d in proposer.log)
+    agree(EagleReference(folder, target), proposer.log, 1e-5 * max(1.0, float(scale)))
+
+
+@pytest.mark.parametrize("case", ["narrow head", "whole vocabulary", "vLLM names", "other layers", "one-token prompt"])
+def test_eagle3_variants(tmp_path, case):
+    target, prompt, taps = heads.target(), PROMPT, (2, 4, 5)
+    folder = tmp_path / "head"
+    if case == "narrow head":           # 3 * H_target != H: whatever decides by width goes wrong here
+        heads.eagle3(folder, h=24, embed=True)
+        (folder / "config.json").write_text((folder / "config.json").read_text().replace('"hidden_size": 24', '"hidden_size": 24, "target_hidden_size": 32'))
+    elif case == "whole vocabulary":
+        heads.eagle3(folder, reduced=False)
+    elif case == "vLLM names":
+        heads.eagle3(folder, at="layers.0.")
+    elif case == "other layers":
+        taps = (1, 6, 8)
+        heads.eagle3(folder, config={"eagle_config": {"eagle_aux_hidden_state_layer_ids": list(taps)}})
+    else:
+        heads.eagle3(folder)
+        prompt = [9]
+    proposer = Watched(head_of(folder, target))
+    decode(DecoderTarget(target, None, ()), proposer, prompt, draft_len=3)
+    agree(EagleReference(folder, target, taps=taps), proposer.log)
+
+
+def test_speculators_logits(tmp_path):
+    target = heads.target()
+    for name, flags in FLAGS.items():
+        flags = {"norm_before_residual": False} | flags
+        folder = heads.speculators(tmp_path / name, flags=flags)
+        proposer = Watched(head_of(folder, target))
+        decode(DecoderTarget(target, None, ()), proposer, max_new_tokens=8, draft_len=2)
+        agree(EagleReference(folder, target, flags=flags), proposer.log)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("embed", [True, False])
+def test_eagle1_logits_are_those_of_a_plain_forward(tmp_path, bias, embed):
+    target = heads.target()
+    folder = heads.eagle1(tmp_path, bias=bias, embed=embed)
+    proposer = Watched(head_of(folder, target))
+    decode(DecoderTarget(target, None, ()), proposer, draft_len=3)
+    agree(EagleReference(folder, target, "pytorch_model.bin"), proposer.log)
+
+
+@pytest.mark.parametrize("tree", ["chain", "auto"])
+def test_rejections_leave_nothing_behind(tmp_path, markov, tree):
+    """Trap 34: after rounds that accept 0, some and all, the head's rows hold the target's states, not its own guesses."""
+    head = noisy_perfect(tmp_path, markov, 0.25)
+    proposer = Watched(head, tree)
+    run, rounds = decode(DecoderTarget(markov, None, ()), proposer, max_new_tokens=40, draft_len=3)
+    kept = {sum(d.verdict == "accepted" for d in r.drafted) for r in rounds if r.drafted}
+    assert len(kept) > 2
+    if tree == "chain":
+        agree(_of(head, markov), proposer.log)
+    else:       # the same tokens as a head that never saw the earlier rounds
+        for tokens, draft in proposer.log[3:]:
+            assert branches(draft) == branches(_fresh(head, markov, tokens, draft.levels, tree))
+
+
+def _of(head: EagleHead, target: Decoder) -> EagleReference:
+    """A reference with the weights of an EAGLE-1 head that was changed after loading."""
+    out = object.__new__(EagleReference)
+    layer, names = head.layers[0], ("q", "k", "v")
+    out.t = {f"self_attn.{n}_proj.weight": w for n, w in zip(names, layer.qkv.weight.detach().split([H, 16, 16]))}
+    gate, up = layer.gate_up.weight.detach().chunk(2)
+    out.t |= {"self_attn.o_proj.weight": layer.o.weight.detach(), "mlp.gate_proj.weight": gate, "mlp.up_proj.weight": up,
+              "mlp.down_proj.weight": layer.down.weight.detach(), "fc.weight": layer.fc.weight.detach(), "post_attention_layernorm.weight": layer.post_norm.detach()}
+    out.target, out.flags, out.first, out.embed = target, {}, True, target.embed.detach()
+    return out
+
+
+def _fresh(head: EagleHead, target: Decoder, tokens: list[int], levels: int, tree: str):
+    from core.propose.base import Context
+    to = DecoderTarget(target, None, ())
+    proposer = Eagle(head, tree)
+    cache = to.new_cache(80)
+    ctx = Context(tokens, Sampling(), torch.Generator(), V, 80, torch.device("cpu"), F64, to, cache)
+    with torch.inference_mode():
+        ctx.states = to.verify(torch.tensor(tokens[:-1]), cache, 1, None, proposer.taps)[1]
+        proposer.begin(ctx)
+        proposer.observe(ctx, [])
+        return proposer.propose(ctx, levels)
+
+
+def expected_dynamic(reference: EagleReference, tokens: list[int], levels: int, top_k: int, nodes: int) -> list[tuple[int, ...]]:
+    """EAGLE-2's search spelled out over paths."""
+    value = {(): 0.0}
+    front: list[tuple[int, ...]] = [()]
+    order: list[tuple[int, ...]] = []
+    for level in range(levels):
+        new = []
+        for path in front:
+            logp = reference.logits(tokens, list(path)).log_softmax(-1)
+            for token in logp.topk(top_k).indices.tolist():
+                value[(*path, token)] = value[path] + float(logp[token])
+                new.append((*path, token))
+        order += new
+        front = sorted(new, key=lambda p: -value[p])[:top_k]
+        assert level or len(new) == top_k
+    kept = set(sorted(order, key=lambda p: -value[p])[:nodes])
+    assert all(p[:-1] in kept or len(p) == 1 for p in kept)
+    return [p for p in order if p in kept]
+
+
+def test_the_dynamic_tree_is_eagle2s(tmp_path):
+    target = heads.target()
+    folder = heads.eagle3(tmp_path)
+    proposer = Watched(head_of(folder, target), "auto", tree_tokens=9, tree_depth=4, tree_top_k=3)
+    decode(DecoderTarget(target, None, ()), proposer, max_new_tokens=8)
+    reference = EagleReference(folder, target)
+    for tokens, draft in proposer.log:
+        got = [tuple(b) for b in branches(draft)]
+        assert len(got) == min(9, len(got)) and draft.q is None
+        # rows of one level come in the order of their parents in the front: compare as sets, and siblings by order
+        want = expected_dynamic(reference, tokens, draft.levels, 3, 9)
+        assert set(got) == set(want)
+        for parent in {p[:-1] for p in want}:
+            assert [p for p in got if p[:-1] == parent] == [p for p in want if p[:-1] == parent]
+
+
+@pytest.mark.parametrize("tree", ["3x2x1", "static", "2"])
+def test_static_trees(tmp_path, tree):
+    target = heads.target()
+    folder = heads.eagle1(tmp_path)
+    proposer = Watched(head_of(folder, target), tree, tree_tokens=10)
+    shape = StaticTree.full([int(x) for x in tree.split("x")]) if tree != "static" else StaticTree.best([PRIOR] * 4, 10)
+    decode(DecoderTarget(target, None, ()), proposer, max_new_tokens=8)
+    reference = EagleReference(folder, target, "pytorch_model.bin")
+    for tokens, draft in proposer.log:
+        cut = shape.cut(draft.levels)
+        assert draft.parents.tolist() == list(cut.parents)
+        for path, rank in zip(branches(draft), cut.ranks):
+            assert path[-1] == int(reference.logits(tokens, path[:-1]).topk(rank + 1).indices[rank])
+
+
+TREES = ["chain", "auto", "static", "3x2x1", "1x3", "4"]
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(repetition_penalty=1.3)], ids=["greedy", "penalty"])
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("kind", ["random", "near"])
+def test_greedy_output_is_plain_output(tmp_path, markov, kind, tree, sampling):
+    target = markov if kind == "near" else heads.target()
+    head = noisy_perfect(tmp_path, markov, 0.2) if kind == "near" else head_of(heads.eagle3(tmp_path), target)
+    to = DecoderTarget(target, None, ())
+    run, rounds = decode(to, Eagle(head, tree), max_new_tokens=24, sampling=sampling)
+    plain, _ = decode(to, tiny.Proposer(), max_new_tokens=24, sampling=sampling)
+    assert run.new_tokens == plain.new_tokens
+    assert emitted(rounds) == run.new_tokens
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_a_perfect_head_is_accepted_whole_in_every_round(tmp_path, markov, tree):
+    """Trap 14."""
+    head = noisy_perfect(tmp_path, markov, 0.0)
+    _, rounds = decode(DecoderTarget(markov, None, ()), Eagle(head, tree), max_new_tokens=26, draft_len=4)
+    for r in rounds[1:]:
+        depth = [0] * len(r.drafted)
+        for i, d in enumerate(r.drafted):
+            depth[i] = 1 if d.parent < 0 else depth[d.parent] + 1
+        assert sum(d.verdict == "accepted" for d in r.drafted) == max(depth, default=0)
+
+
+@pytest.mark.parametrize("tree", ["chain", "auto"])
+@pytest.mark.parametrize("budget", [0, 1, 2, 3, 5, 6])
+def test_budgets_and_full_contexts(tmp_path, tree, budget):
+    target = heads.target(max_positions=len(PROMPT) + 5)
+    head = head_of(heads.eagle3(tmp_path), target)
+    run, _ = decode(DecoderTarget(target, None, ()), Eagle(head, tree), max_new_tokens=budget)
+    assert run.new_tokens == tiny.greedy(target, PROMPT, min(budget, 5))
+
+
+def test_a_head_of_short_context_stops_drafting(tmp_path):
+    target = heads.target()
+    head = head_of(heads.eagle3(tmp_path, config={"max_position_embeddings": 12}), target)
+    run, rounds = decode(DecoderTarget(target, None, ()), Eagle(head), max_new_tokens=20)
+    assert run.new_tokens == tiny.greedy(target, PROMPT, 20)
+    assert any(r.drafted for r in rounds) and not rounds[-1].drafted
+
+
+def test_rounds_without_a_proposal_lose_no_state(tmp_path):
+    """In a combination with a lookup the head watches rounds that it did not draft."""
+    class Seldom(Watched):
+        def propose(self, ctx, k):
+            return super().propose(ctx, k) if len(ctx.tokens) % 3 == 0 else None
+
+    target = heads.target()
+    folder = heads.eagle3(tmp_path)
+    proposer = Seldom(head_of(folder, target))
+    decode(DecoderTarget(target, None, ()), proposer, max_new_tokens=24, draft_len=2)
+    agree(EagleReference(folder, target), proposer.log)
+
+
+def test_aux_states_are_those_of_transformers(tmp_path):
+    """Trap 35: L = 8 -> hidden_states[2], [4], [5]."""
+    from transformers import LlamaForCausalLM
+    folder = tiny.checkpoint(tmp_path / "target", vocab_size=V, num_layers=L)
+    theirs = LlamaForCausalLM.from_pretrained(folder, dtype=F64)
+    from core import weights
+    ours = weights.load_decoder(folder, F64, "cpu")
+    head = head_of(heads.eagle3(tmp_path / "head"), ours)
+    assert head.taps == (2, 4, 5)
+    ids = torch.tensor([PROMPT])
+    with torch.no_grad():
+        hidden = theirs(ids, output_hidden_states=True).hidden_states
+        _, tapped = ours.run(ids, taps=head.taps)
+    for tap in head.taps:
+        assert (tapped[tap] - hidden[tap]).abs().max() < 1e-9
+
+
+def test_training_and_inference_are_one_forward(tmp_path):
+    """core.train's rollout of s steps over a text = what the proposer's head does when it drafts s tokens behind each position."""
+    train = pytest.importorskip("core.train.eagle")
+    from core.train.batches import Batch
+    from core.train.start import narrow_config
+    target = heads.target(torch.float32)
+    rng = torch.Generator().manual_seed(4)
+    taps = [2, 4, 6]
+    trained = train.EagleHead(narrow_config(target.config, 1, INNER := 16), 3, heads.DRAFT)
+    assert trained.config.intermediate_size == INNER
+    with torch.no_grad():
+        for p in trained.parameters():
+            p.copy_((torch.randn(p.shape, generator=rng) * 0.2 + (p.ndim == 1)).to(torch.bfloat16))
+    objective = train.EagleObjective(trained, torch.tensor(heads.PICKED), target, taps, [*taps, L])
+    objective.save(tmp_path)
+    head = head_of(tmp_path, target)
+    assert head.taps == tuple(taps) and head.token_map.tolist() == heads.PICKED
+    ids = torch.randint(0, V, (1, 11), generator=rng)
+    with torch.no_grad():
+        _, tapped = target.run(ids, taps=[*taps, L])
+        states = torch.stack([tapped[t] for t in [*taps, L]], 2)
+        empty = torch.zeros(1, 11, 1)
+        steps = objective.steps(Batch(ids, torch.ones(1, 11, dtype=torch.bool), states, empty.long(), empty, ids), 3)
+        for start in range(1, 8):           # a round whose last emitted token is token start + 1
+            cache = head.new_cache(16)
+            out = head.read(ids[0, 1:start + 2], head.fuse({t: tapped[t][0, :start + 1] for t in taps}), cache)[-1:]
+            for s in range(3):
+                if s:
+                    out = head.read(ids[0, start + 1 + s].view(1), head.feedback(out), cache)
+                assert (head.norm(out)[0] - steps[s][0, start + s]).abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("tree", ["chain", "2x2"])
+def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
+    """Two-token continuations of 500 seeds through loop, caches and all."""
+    from tests.core.test_statistics import PROMPT as START
+    from tests.core.test_statistics import laws
+    target = tiny.decoder(0, vocab_size=8, num_layers=8)
+    layer = heads.LAYER | {"vocab_size": 8, "draft_vocab_size": 8}
+    tensors = heads.eagle3_tensors(reduced=False)
+    tensors["lm_head.weight"] = tensors["lm_head.weight"][:8]
+    head = head_of(heads.write(tmp_path, layer, tensors), target)
+    sampling = Sampling(1.1, top_p=0.95)
+    to = DecoderTarget(target, None, ())
+    tokens = [decode(to, Eagle(head, tree), START, sampling=sampling, seed=seed, max_new_tokens=4, draft_len=2, record=False)[0].new_tokens
+              for seed in range(500)]
+    assert p_value(torch.tensor([t[:2] for t in tokens]), laws(target, sampling)) > 0.001

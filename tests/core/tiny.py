@@ -1,0 +1,180 @@
+"""Tiny random models, scripted proposers and small checkpoints: what the tests of the decoding core are made of."""
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core import probs, weights
+from core.config import DecoderConfig
+from core.decoder import Decoder
+from core.loop import Decoding, Options
+from core.probs import Sampling
+from core.propose.base import Context, Draft, Proposer
+from core.propose.draft_model import DraftModel
+from core.propose.early_exit import EarlyExit
+from core.target import DecoderTarget
+from core.trace import Round
+
+F64, F32 = torch.float64, torch.float32
+
+
+def config(**changes: Any) -> DecoderConfig:
+    sizes = {"vocab_size": 20, "hidden_size": 32, "intermediate_size": 48, "num_layers": 2, "num_heads": 4, "num_kv_heads": 2,
+             "head_dim": 8, "max_positions": 64}
+    return DecoderConfig(**sizes | changes)
+
+
+def random_tensors(c: DecoderConfig, seed: int, head_size: int | None = None) -> dict[str, Tensor]:
+    """Every tensor of a checkpoint, such that the laws are neither flat nor one-hot."""
+    rng = torch.Generator().manual_seed(seed)
+
+    def values(name: str, shape: tuple[int, ...]) -> Tensor:
+        scale = 1.0 if "embed" in name else 0.5 if "lm_head" in name else 0.3
+        noise = torch.randn(shape, generator=rng, dtype=F64) * scale
+        return 1 + noise if name.endswith("norm.weight") else noise
+
+    return {name: values(name, shape) for name, shape in weights.plan(c, head_size).items()}
+
+
+def decoder(seed: int = 0, dtype: torch.dtype = F64, head_size: int | None = None, **changes: Any) -> Decoder:
+    c = config(**changes)
+    return weights.build(c, random_tensors(c, seed, head_size), "tiny", dtype, "cpu", head_size)
+
+
+def target(seed: int = 0, dtype: torch.dtype = F64, vocab_size: int | None = None, eos: tuple[int, ...] = (), **changes: Any) -> DecoderTarget:
+    return DecoderTarget(decoder(seed, dtype, **changes), vocab_size, eos)
+
+
+def hf_config(c: DecoderConfig, **changes: Any) -> dict[str, Any]:
+    """config.json of a Llama checkpoint."""
+    out = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": c.vocab_size, "hidden_size": c.hidden_size,
+           "intermediate_size": c.intermediate_size, "num_hidden_layers": c.num_layers, "num_attention_heads": c.num_heads,
+           "num_key_value_heads": c.num_kv_heads, "head_dim": c.head_dim, "rms_norm_eps": c.rms_norm_eps, "rope_theta": c.rope_theta,
+           "max_position_embeddings": c.max_positions, "tie_word_embeddings": c.tied_head, "eos_token_id": None}
+    return out | changes
+
+
+def checkpoint(folder: Path, seed: int = 0, tokenizer: Any = None, hf: dict[str, Any] | None = None, **changes: Any) -> Path:
+    """A checkpoint folder as transformers would write it, float32."""
+    from safetensors.torch import save_file
+    c = config(**changes)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(hf_config(c, **hf or {})))
+    save_file({name: t.float() for name, t in random_tensors(c, seed).items()}, folder / "model.safetensors")
+    if tokenizer is not None:
+        tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+SPECIALS = ["<|end|>", "<|user|>"]
+
+
+def tokenizer(extra: tuple[str, ...] = ()) -> Any:
+    """Byte-level BPE without merges: two special tokens, then the 256 bytes, then `extra`. 258 ids or more."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+    vocab = {t: i for i, t in enumerate([*SPECIALS, *sorted(pre_tokenizers.ByteLevel.alphabet()), *extra])}
+    out = Tokenizer(models.BPE(vocab=vocab, merges=[]))
+    out.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    out.decoder = decoders.ByteLevel()
+    out.add_special_tokens([AddedToken(t, special=True) for t in SPECIALS])
+    return out
+
+
+def logits_after(model: Decoder, tokens: list[int]) -> Tensor:
+    """A fresh forward without any cache: the reference for everything that caches."""
+    with torch.inference_mode():
+        return model(torch.tensor([tokens]))[0, -1]
+
+
+def law_after(model: Decoder, tokens: list[int], sampling: Sampling, vocab_size: int | None = None) -> Tensor:
+    logits = logits_after(model, tokens)[:vocab_size]
+    seen = torch.zeros(len(logits), dtype=torch.bool)
+    seen[[t for t in tokens if t < len(logits)]] = True
+    return probs.law(probs.scores(logits, sampling, seen), sampling)
+
+
+def greedy(model: Decoder, tokens: list[int], n: int, vocab_size: int | None = None) -> list[int]:
+    """n tokens of plain greedy decoding, each by a fresh forward."""
+    out = list(tokens)
+    for _ in range(n):
+        out.append(int(logits_after(model, out)[:vocab_size].argmax()))
+    return out[len(tokens):]
+
+
+class Scripted(Proposer):
+    """Deterministic drafts: choose(tokens so far) -> the next id. `asked` keeps every k."""
+
+    def __init__(self, choose: Callable[[list[int]], int], most: int = 99) -> None:
+        self.choose, self.most = choose, most
+        self.asked: list[int] = []
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        self.asked.append(k)
+        tokens = list(ctx.tokens)
+        for _ in range(min(k, self.most)):
+            tokens.append(self.choose(tokens))
+        new = tokens[len(ctx.tokens):]
+        return Draft(torch.tensor(new)) if new else None
+
+
+def perfect(model: Decoder) -> Scripted:
+    return Scripted(lambda tokens: int(logits_after(model, tokens).argmax()))
+
+
+def always_wrong(model: Decoder) -> Scripted:
+    return Scripted(lambda tokens: int(logits_after(model, tokens).argmin()))
+
+
+def right_for(model: Decoder, n: int) -> Scripted:
+    """The first n tokens of every draft are the target's, the rest is wrong."""
+    class Some(Scripted):
+        def propose(self, ctx: Context, k: int) -> Draft | None:
+            start = len(ctx.tokens)
+            self.choose = lambda t: int(logits_after(model, t).argmax() if len(t) - start < n else logits_after(model, t).argmin())
+            return super().propose(ctx, k)
+    return Some(lambda tokens: 0)
+
+
+class Uniform(Proposer):
+    """Draws every token evenly from the whole vocabulary, with its real law as q."""
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        q = torch.full((k, ctx.vocab_size), 1 / ctx.vocab_size, dtype=ctx.dtype)
+        return Draft(probs.draw(q, ctx.uniforms(k)), q, q.log())
+
+
+def other_model(model: Decoder, seed: int = 7) -> DraftModel:
+    """An unrelated tiny model of the same vocabulary."""
+    return DraftModel(decoder(seed, model.dtype, num_layers=1, vocab_size=model.config.vocab_size, max_positions=model.config.max_positions))
+
+
+def near_model(model: Decoder, noise: float = 0.05) -> DraftModel:
+    """The target with noise on its head: accepts often, not always."""
+    c = model.config
+    tensors = random_tensors(c, 0)
+    rng = torch.Generator().manual_seed(1)
+    tensors["lm_head.weight"] = tensors["lm_head.weight"] + noise * torch.randn(tensors["lm_head.weight"].shape, generator=rng, dtype=F64)
+    return DraftModel(weights.build(c, tensors, "tiny", model.dtype, "cpu"))
+
+
+DRAFTS: dict[str, Callable[[Decoder], Proposer]] = {
+    "wrong": always_wrong, "perfect": lambda model: DraftModel(model), "scripted": perfect, "uniform": lambda model: Uniform(),
+    "other": other_model, "near": near_model, "early exit": lambda model: EarlyExit(DecoderTarget(model), "1")}
+
+PROMPT = [3, 1, 4, 1, 5]
+
+
+def decode(to: DecoderTarget, proposer: Proposer, prompt: list[int] = PROMPT, text: Any = None, sampling: Sampling | None = None,
+           **options: Any) -> tuple[Decoding, list[Round]]:
+    options = {"max_new_tokens": 16, "sampling": sampling or Sampling()} | options
+    run = Decoding(to, proposer, prompt, Options(**options), text)
+    return run, list(run)
+
+
+def emitted(rounds: list[Round]) -> list[int]:
+    return [e.id for r in rounds for e in r.emitted]

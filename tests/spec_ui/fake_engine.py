@@ -1,0 +1,79 @@
+"""The engine's contract (core/engine.py) without a model: states, methods and a stream of NDJSON lines."""
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Iterator
+
+from tests.spec_ui import fake_trace
+
+
+@dataclass
+class State:
+    phase: str = "ready"
+    progress: float | None = None
+    message: str = "The live model is ready."
+
+
+@dataclass
+class Method:
+    name: str
+    label: str
+    lossless: bool = True
+    settings: list[str] = field(default_factory=lambda: ["draft_len"])
+    note: str = ""
+
+
+class FakeEngine:
+    """`pace` seconds a round; `fail` is raised before the first round; `texts` replaces the tokens' texts (hostile strings)."""
+
+    def __init__(self, pace: float = 0.0, fail: Exception | None = None, phase: str = "ready", progress: float | None = None, texts=None):
+        self.pace, self.fail, self.texts = pace, fail, texts
+        self._state = State(phase, progress)
+        self.requests, self.closed, self.finished, self.running, self.most = [], 0, 0, 0, 0
+
+    def start(self) -> None:
+        pass
+
+    def state(self) -> State:
+        return self._state
+
+    def methods(self) -> list[Method]:
+        return [Method("draft", "draft model", note="A small model writes ahead."), Method("plain", "nobody", settings=[], note="One token a pass.")]
+
+    def stream(self, request) -> Iterator[str]:
+        self.requests.append(request)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            if self.fail:
+                raise self.fail
+            trace = fake_trace.make(request.prompt, request.temperature, request.seed, request.draft_len, request.max_new_tokens)
+            if self.texts:
+                trace = with_texts(trace, self.texts)
+            *rest, last = fake_trace.lines(trace)
+            for line in rest:
+                time.sleep(self.pace)
+                yield line
+            yield json.dumps({"totals": trace["totals"], "plain": None}) + "\n"
+            time.sleep(self.pace)
+            yield last
+            self.finished += 1
+        except GeneratorExit:
+            self.closed += 1
+            raise
+        finally:
+            self.running -= 1
+
+
+def with_texts(trace: dict, texts: list[str]) -> dict:
+    """Every token text replaced by one of `texts`, by its id, wherever the page can show it."""
+    pick = lambda i: texts[i % len(texts)]
+    for r in trace["rounds"]:
+        for token in (*r["drafted"], *r["emitted"]):
+            token["text"] = pick(token["id"])
+        for table in r["tables"]:
+            table["texts"] = [pick(i) for i in table["ids"]]
+    trace["totals"]["text"] = "".join(e["text"] for r in trace["rounds"] for e in r["emitted"])
+    return trace

@@ -1,0 +1,101 @@
+"""The page's parts without a browser: recordings, examples, launch arguments, bundle, and what must never be imported."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spec_ui import bundle, examples, recordings
+from tests.spec_ui import fake_trace
+from tests.spec_ui.fake_engine import FakeEngine
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    recordings.load.cache_clear()
+    for name in ("chat-draft", "chat-lookup", "list-lookup"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(fake_trace.make(prompt=name, limit=12), indent=1), encoding="utf-8")
+    (tmp_path / "story-draft.ndjson").write_text("".join(fake_trace.lines(fake_trace.make(prompt="story", limit=12))), encoding="utf-8")
+    (tmp_path / "broken-draft.json").write_text("{", encoding="utf-8")
+    return tmp_path
+
+
+def test_recordings_are_found_by_example_and_method(folder):
+    assert set(recordings.load(folder)) == {"chat-draft", "chat-lookup", "list-lookup", "story-draft"}
+    assert recordings.first(folder)[0] == "chat"
+    prompt = lambda *a: recordings.prompt_of(recordings.pick(*a, folder))
+    assert (prompt("chat", "lookup"), prompt("chat", "draft"), prompt("list", "draft"), prompt("story", "draft")) == ("chat-lookup", "chat-draft", "list-lookup", "story")
+    assert recordings.pick("code", "draft", folder) is None
+    lines = [json.loads(x) for x in recordings.pick("chat", "draft", folder).splitlines()]
+    assert lines[0]["source"] == "recorded" and "totals" in lines[-1] and all("emitted" in x for x in lines[1:-1])
+
+
+def test_an_empty_folder_is_no_error(tmp_path):
+    assert recordings.first(tmp_path) == (None, "") and recordings.prompt_of("") == ""
+
+
+def test_six_examples_fit_the_limits():
+    from spec_ui.limits import check_prompt
+
+    found = examples.load()
+    assert list(found) == ["chat", "list", "story", "code", "edit", "summary"]
+    for name, prompt in found.items():
+        check_prompt(prompt)
+        if name in ("edit", "summary"):
+            assert 120 <= len(prompt.split("\n\n", 1)[1].split()) <= 200
+
+
+def test_importing_the_page_touches_no_model_library():
+    code = "import sys, spec_ui.page; bad = [m for m in ('torch', 'transformers', 'gguf') if m in sys.modules]; assert not bad, bad; import os; assert os.environ['GRADIO_ANALYTICS_ENABLED'] == 'False'"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True)
+    assert run.returncode == 0, run.stderr[-800:]
+
+
+def test_core_never_imports_gradio_and_the_page_never_imports_torch():
+    for path in (ROOT / "core").rglob("*.py"):
+        assert "import gradio" not in path.read_text(encoding="utf-8"), path
+    for path in (ROOT / "spec_ui").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "import torch" not in text and "transformers" not in text.replace("never imports torch or transformers", "").replace("imports torch or transformers", ""), path
+
+
+def test_the_bundle_is_one_script_that_can_stand_inline():
+    script = bundle.script()
+    assert "</script" not in script.lower() and "import {" not in script and "\nexport " not in script
+    assert {name for name, _ in bundle.modules()} == {p.name for p in (ROOT / "assets/js").glob("*.js")}, "every module is used, none is forgotten"
+    assert "</style" not in bundle.styles("player", "frame", "page").lower()
+    for danger in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://"):
+        assert danger not in script.replace("http://www.w3.org/2000/svg", ""), danger
+    for sheet in ("player", "frame", "page"):
+        assert "url(" not in bundle.styles(sheet) and "@import" not in bundle.styles(sheet)
+
+
+def test_nothing_on_the_page_comes_from_outside_and_templates_are_constant():
+    from spec_ui.page import LAUNCH_KWARGS, build
+
+    assert LAUNCH_KWARGS["ssr_mode"] is False and LAUNCH_KWARGS["run_history"] is False and LAUNCH_KWARGS["footer_links"] == []
+    demo = build(FakeEngine(), ROOT / "nowhere")
+    config = demo.get_config_file()
+    ids = {c["props"].get("elem_id") for c in config["components"]}
+    assert {"prompt", "method", "draft-len", "temperature", "top-p", "seed", "max-new", "run", "stop", "player"} <= ids
+    for c in config["components"]:
+        if c["type"] == "html" and c["props"].get("elem_id") in ("player", "notice", "model-state"):
+            assert "$" not in c["props"]["html_template"] and "{" not in c["props"]["html_template"]
+    queued = [d for d in config["dependencies"] if d["queue"] is not False]
+    assert [d["api_name"] for d in queued] == ["run"], "only Run may wait in the queue"
+    assert demo.max_size == 40 if hasattr(demo, "max_size") else demo._queue.max_size == 40
+    assert demo.analytics_enabled is False
+
+
+def test_events_check_their_input_on_the_server(tmp_path):
+    from spec_ui import watch
+
+    recordings.load.cache_clear()
+    engine = FakeEngine(phase="loading")
+    for bad in ("../../etc/passwd", None, 7, ["chat"]):
+        assert "error" in watch._choose(engine, tmp_path, bad, "draft")[2]
+        assert "error" in watch._method(engine, tmp_path, bad, "chat")[2]
+    assert "no recorded run" in watch._choose(engine, tmp_path, "chat", {"x": 1})[2]
