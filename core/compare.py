@@ -43,7 +43,8 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
     for method in (plain, *chosen):
         known = {s.name for s in method.settings}
         proposers[method.name] = method.proposer(pair, {k: v for k, v in request.settings.items() if k in known})
-        measured[method.name] = costs.measure(pair.target, proposers[method.name]) if method.drafts else {}
+        passes = next((m["verify_s"] for m in measured.values() if m), None)
+        measured[method.name] = costs.measure(pair.target, proposers[method.name], passes) if method.drafts else {}
     for method in (plain, *chosen):
         report(f"warming up {method.name}")
         one(method, replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens)))

@@ -34,10 +34,37 @@ def choose_threads(target: Target, spare: int = 0) -> int:
     return best
 
 
-def measure(target: Target, proposer: Proposer, lengths: tuple[int, ...] = (1, 2, 3, 5, 9), repeats: int = 3) -> dict[str, Any]:
-    """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted)."""
-    verify = {str(k): pass_seconds(target, k, repeats) for k in lengths}
+def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
+            repeats: int = 3) -> dict[str, Any]:
+    """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted).
+
+    verify: `verify_s` of an earlier measurement of this target, which is the same for every method.
+    """
+    verify = verify or {str(k): pass_seconds(target, k, repeats) for k in lengths}
     return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats)}
+
+
+def calibrate(target: Target, repeats: int = 5) -> dict[str, Any]:
+    """What decides whether speculation pays here: seconds of a pass over 1, 2, 4, ... 32 tokens, weights in bytes, memory speed."""
+    lengths = [k for k in (1, 2, 4, 8, 16, 32) if k < target.max_positions]
+    return {"pass_s": {str(k): pass_seconds(target, k, repeats) for k in lengths}, "weights_bytes": weights_bytes(target),
+            "memory_bytes_per_s": memory_speed(target.device), "threads": torch.get_num_threads(), "device": str(target.device)}
+
+
+def weights_bytes(target: Target) -> int:
+    """Bytes of the weights that one pass reads."""
+    modules = list(target.model.modules())
+    packed = sum(getattr(m, "packed_bytes", 0) for m in modules)
+    return packed + sum(p.nbytes for p in target.model.parameters())
+
+
+def memory_speed(device: torch.device, size: int = 256 << 20) -> float:
+    """Bytes per second that reading reaches: the sum of a block larger than the caches, best of three."""
+    block = torch.ones(size // 4, dtype=torch.float32, device=device)
+    best = float("inf")
+    for _ in range(3):
+        best = min(best, _median(block.sum, 1, device))
+    return size / best
 
 
 @torch.inference_mode()

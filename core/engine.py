@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,8 @@ class RunRequest:
     max_new_tokens: int = 96
     baseline: bool = True
     settings: dict[str, Any] = field(default_factory=dict)     # the method's own, checked by core
+    after_ids: tuple[int, ...] = ()     # a branch: output so far, as ids and as text behind them; decoding goes on from there
+    after_text: str = ""
 
 
 class Engine:
@@ -53,6 +56,7 @@ class Engine:
         self._pair: Any = None
         self._threads = 1
         self._costs: dict[str, dict[str, Any]] = {}
+        self._calibration: dict[str, Any] | None = None
         self._known: list[MethodInfo] = [_PLAIN]
 
     def start(self) -> None:
@@ -75,9 +79,11 @@ class Engine:
             from core import costs, load, methods
             pair = load.load(self.pair_name, progress=self._report)
             self._threads = costs.choose_threads(pair.target, spare=1)      # the web server keeps a core of its own
+            self._report("Measuring the cost of a step on this machine…", None)
+            passes = None
             for method in methods.available(pair):
-                self._report(f"Measuring {method.label}…", None)
-                self._costs[method.name] = costs.measure(pair.target, method.proposer(pair))
+                self._costs[method.name] = costs.measure(pair.target, method.proposer(pair), passes)
+                passes = self._costs[method.name]["verify_s"]
             self._pair = pair
             self._known = [_info(m) for m in methods.available(pair)]
             self._state = EngineState("ready", 1.0, "The live model is ready.")
@@ -93,20 +99,44 @@ class Engine:
         phase = "downloading" if "fetch" in message.lower() or "download" in message.lower() else "loading"
         self._state = EngineState(phase, share, message)
 
+    def calibration(self, redo: bool = False) -> dict[str, Any]:
+        """Costs of this machine: pass_s {tokens: s}, weights_bytes, memory_bytes_per_s, draft_step_s {method: s or None}.
+
+        Measured once, again with `redo`, never while a run is on. Raises EnvironmentFailure while no model is ready.
+        """
+        self._need_model()
+        with self._alone():
+            if self._calibration is None or redo:
+                import torch
+
+                from core import costs
+                torch.set_num_threads(self._threads)
+                steps = {name: c["draft_step_s"] for name, c in self._costs.items()}
+                self._calibration = costs.calibrate(self._pair.target) | {"draft_step_s": steps}
+            return self._calibration
+
+    def _need_model(self) -> None:
+        if self._pair is None:
+            raise EnvironmentFailure(f"The live model is not ready yet: {self._state.message}")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(timeout=TIME_LIMIT):
+            raise EnvironmentFailure("Another run is still going on: try again in a minute.")
+        try:
+            yield
+        finally:
+            self._busy.release()
+
     def stream(self, request: RunRequest) -> Iterator[str]:
         """NDJSON lines: head, one a round, totals with plain null, then (baseline) totals again with plain measured.
 
         Closing the generator ends the run within one round and frees its caches. A run over TIME_LIMIT ends with stop "cancelled".
         Raises UserError for a request that cannot run, EnvironmentFailure while no model is ready or another run is on.
         """
-        if self._pair is None:
-            raise EnvironmentFailure(f"The live model is not ready yet: {self._state.message}")
-        if not self._busy.acquire(timeout=TIME_LIMIT):
-            raise EnvironmentFailure("Another run is still going on: try again in a minute.")
-        try:
+        self._need_model()
+        with self._alone():
             yield from self._stream(request)
-        finally:
-            self._busy.release()
 
     def _stream(self, request: RunRequest) -> Iterator[str]:
         import time
@@ -119,7 +149,8 @@ class Engine:
         from core.runner import Request, Run
         torch.set_num_threads(self._threads)        # the setting belongs to the calling thread
         options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
-        run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings), self._costs.get(request.method))
+        run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings,
+                                      after_ids=request.after_ids, after_text=request.after_text), self._costs.get(request.method))
         end = time.monotonic() + TIME_LIMIT
         yield trace.head_line(run.facts)
         rounds = run.rounds()

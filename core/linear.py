@@ -34,6 +34,5 @@ class Linear(nn.Module):
         """Switch to the packed kernel (inference only); the plain weight is freed unless it serves elsewhere too."""
         if self.weight.dtype == torch.bfloat16 and self.weight.device.type == "cpu" and self._packed is None:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), 1)
-            self.nbytes = self.weight.nbytes
             if not keep_weight:
-                self.weight = None
+                self.packed_bytes, self.weight = self.weight.nbytes, None

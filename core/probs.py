@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.tree import Tree
 
 LOW = 0.001             # lower temperatures and penalties would push logits over float32's range
-NUCLEUS_GUESS = 512     # a nucleus is rarely larger; when it is, the whole vocabulary is sorted
+NUCLEUS_GUESSES = 512, 8192     # a nucleus is rarely larger; when it is, the whole vocabulary is sorted
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,11 @@ def law(scored: Tensor, sampling: Sampling) -> Tensor:
 def _nucleus(probs: Tensor, top_p: float) -> Tensor:
     """Holtzman et al. 2020: the smallest set of likeliest tokens whose mass reaches top_p of the (already truncated) mass."""
     need = top_p * probs.sum(-1, keepdim=True)
-    if probs.device.type == "cpu" and probs.shape[-1] > 2 * NUCLEUS_GUESS:
-        ordered, order = probs.topk(NUCLEUS_GUESS, -1)         # a full sort of the vocabulary costs more than a target layer
-        if bool((ordered.sum(-1, keepdim=True) >= need).all()):
-            return _keep(probs, ordered, order, need)
+    for guess in NUCLEUS_GUESSES if probs.device.type == "cpu" else ():     # a full sort of the vocabulary costs more than a draft step
+        if 2 * guess < probs.shape[-1]:
+            ordered, order = probs.topk(guess, -1)
+            if bool((ordered.sum(-1, keepdim=True) >= need).all()):
+                return _keep(probs, ordered, order, need)
     ordered, order = probs.sort(dim=-1, descending=True, stable=True)
     return _keep(probs, ordered, order, need)
 

@@ -29,11 +29,16 @@ class Request:
     method: str = "draft"
     options: Options = field(default_factory=Options)
     settings: dict[str, Any] = field(default_factory=dict)     # the method's own
+    after_ids: tuple[int, ...] = ()     # a branch: output that is already given, as ids ...
+    after_text: str = ""                # ... and as text behind them; decoding goes on from there
 
     def ids(self, pair: Pair) -> list[int]:
+        """All ids that run before the first new token."""
         if self.prompt_ids is not None:
-            return list(self.prompt_ids)
-        return pair.text.encode(self.prompt) if self.raw else pair.text.chat(self.prompt, self.system)
+            ids = list(self.prompt_ids)
+        else:
+            ids = pair.text.encode(self.prompt) if self.raw else pair.text.chat(self.prompt, self.system)
+        return ids + list(self.after_ids) + (pair.text.encode(self.after_text, special=False) if self.after_text else [])
 
 
 class Run:

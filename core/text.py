@@ -21,7 +21,7 @@ class NoText:
     def decode(self, tokens: Sequence[int]) -> str:
         return "".join(map(self.piece, tokens))
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, special: bool = True) -> list[int]:
         raise UserError("This target has no tokenizer: give --prompt-ids 1,5,9 instead of --prompt.")
 
     def chat(self, prompt: str, system: str | None) -> list[int]:
@@ -83,8 +83,9 @@ class Text:
     def decode(self, tokens: Sequence[int]) -> str:
         return self.tokenizer.decode(list(tokens), skip_special_tokens=True)
 
-    def encode(self, text: str) -> list[int]:
-        return self.tokenizer.encode(text).ids
+    def encode(self, text: str, special: bool = True) -> list[int]:
+        """special: with the marks that the tokenizer itself puts around a text, such as a begin token."""
+        return self.tokenizer.encode(text, add_special_tokens=special).ids
 
     def chat(self, prompt: str, system: str | None) -> list[int]:
         """One user turn through the chat template, ready for the answer; plain text where there is no template."""

@@ -51,7 +51,7 @@ def method_choices(engine: Any, traces: Path) -> list[tuple[str, str]]:
 def _controls(engine: Any, traces: Path, example: str | None, prompt: str) -> dict[str, Any]:
     methods = method_choices(engine, traces)
     c: dict[str, Any] = {}
-    c["prompt"] = gr.Textbox(prompt, label="Prompt", lines=4, max_lines=8, elem_id="prompt", placeholder="Ask the small model something simple, in English.")
+    c["prompt"] = gr.Textbox(prompt, label="Prompt", lines=3, max_lines=8, elem_id="prompt", placeholder="Ask the small model something simple, in English.")
     c["example"] = FreeRadio(list(examples.load()), value=example, label="Examples", elem_id="example", elem_classes="ss-chips")
     c["method"] = FreeRadio(methods, value=methods[0][1] if methods else None, label="Who proposes", elem_id="method", elem_classes="ss-chips")
     c["draft_len"] = FreeSlider(*limits.DRAFT_LEN, value=4, step=1, label="Draft length", elem_id="draft-len", buttons=[])
@@ -59,11 +59,12 @@ def _controls(engine: Any, traces: Path, example: str | None, prompt: str) -> di
     c["top_p"] = FreeSlider(0.05, 1, value=1, step=0.05, label="Top-p", elem_id="top-p", buttons=[])
     c["max_new"] = FreeSlider(*limits.NEW_TOKENS, value=96, step=1, label="New tokens at most", elem_id="max-new", buttons=[])
     c["seed"] = FreeNumber(7, label="Seed", elem_id="seed", precision=None)
-    with gr.Row(elem_classes="ss-runrow"):
-        c["run"] = gr.Button("Run", variant="primary", elem_id="run", scale=3)
-        c["stop"] = gr.Button("Stop", elem_id="stop", scale=1)
-    c["notice"] = Notice(say(RECORDED) if example else "{}", elem_id="notice")
-    c["model"] = Notice(elem_id="model-state")
+    with gr.Column(elem_classes="ss-foot"):   # stays in sight when the controls are taller than the window
+        with gr.Row(elem_classes="ss-runrow"):
+            c["run"] = gr.Button("Run", variant="primary", elem_id="run", scale=3)
+            c["stop"] = gr.Button("Stop", elem_id="stop", scale=1)
+        c["notice"] = Notice(say(RECORDED) if example else "{}", elem_id="notice")
+        c["model"] = Notice(elem_id="model-state")
     return c
 
 
@@ -132,5 +133,6 @@ def _watch_load(engine: Any, traces: Path, method: Any):
         return notice, gr.skip(), gr.skip()
     choices = method_choices(engine, traces)
     names = [name for _, name in choices]
-    value = method if isinstance(method, str) and method in names else names[0] if names else None
+    chosen = isinstance(method, str) and method in names and (method != "plain" or recordings.methods(traces))   # "plain" alone was no choice
+    value = method if chosen else names[0] if names else None
     return notice, gr.update(choices=choices, value=value), gr.Timer(active=False)

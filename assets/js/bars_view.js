@@ -79,7 +79,7 @@ export function createBars(words) {
     if (m.hasQ && m.overlap !== null && !hideP) notes.push(words.bars.overlap(m.overlap));
     if (m.rows.some((r) => r.others && r.isDrawn)) notes.push(words.bars.drawnAmongOthers(round.emitted[end].text));
     if (greedy && !hideP && logitGap(table) !== null) notes.push(words.bars.gap(logitGap(table)));
-    root.replaceChildren(title, el("p", { class: "ss-sub", text: bonus ? words.bars.subBonus : greedy ? words.bars.subGreedy : words.bars.sub }), el("div", { class: `ss-tablewrap${m.hasResidual ? " ss-with-residual" : ""}` }, body),
+    root.replaceChildren(title, el("p", { class: "ss-sub", text: bonus ? words.bars.subBonus : greedy ? words.bars.subGreedy : words.bars.sub }), el("div", { class: `ss-tablewrap${m.hasResidual ? " ss-with-residual" : m.hasQ ? "" : " ss-single"}` }, body),
       m.hasResidual ? el("p", { class: "ss-sub ss-resnote" }, el("i", { class: "ss-piece ss-residual" }), words.bars.residual) : "",
       el("p", { class: "ss-note" }, ...notes.map((n) => el("span", { text: `${n} ` }))));
   }

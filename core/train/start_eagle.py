@@ -25,8 +25,8 @@ from core.train.eagle import EagleHead
 from core.train.start import copy_layer, narrow_config, neuron_order
 
 SELF_SHARE = 2 / 3                  # of the heads
-SELF_SCORE = 99.0                   # q.k at distance 0: after / sqrt(64) the neighbour's weight is e^-4 of the own
-SELF_WAVES = (0.5, 0.3, 0.2)        # of that, by rotary frequency, fastest first: together they peak at distance 0 alone
+SELF_SCORE = 400.0                  # q.k at distance 0; after / sqrt(64) the nearest rival lies 10 below
+SELF_WAVES = (0.4, 0.25, 0.2, 0.15)  # of that, by rotary frequency, fastest first: together they peak at distance 0 alone
 RIDGE = 0.003
 
 
@@ -62,7 +62,7 @@ def _copy_last_layer(head: EagleHead, target: Decoder, sample: Tensor) -> None:
 def _fit(target: Decoder, columns: Sequence[int], batches: Sequence[Batch]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(fc [H, T*H], B [H, H], constant [H], second moments [H, H] of the normed embedding): y = fc s + B e, and constant . e = 1."""
     h, eps = target.config.hidden_size, target.config.rms_norm_eps
-    gram = wanted = ones = 0.0
+    gram = wanted = own = ones = 0.0
     size, count = 0.0, 0
     for b in batches:
         keep = b.counts[:, 1:].clone()
@@ -70,14 +70,20 @@ def _fit(target: Decoder, columns: Sequence[int], batches: Sequence[Batch]) -> t
         size, count = size + float(final.pow(2).mean(-1).sqrt().sum()), count + len(final)
         embedded = F.rms_norm(F.embedding(b.ids[:, 1:][keep], target.embed).float(), (h,), eps=eps)
         x = torch.cat([b.states[:, :-1, columns][keep].flatten(1).float(), embedded], -1).double()
-        gram, wanted, ones = gram + x.T @ x, wanted + x.T @ F.rms_norm(final, (h,), eps=eps).double(), ones + x[:, -h:].sum(0)
+        gram, wanted = gram + x.T @ x, wanted + x.T @ F.rms_norm(final, (h,), eps=eps).double()
+        every = F.rms_norm(F.embedding(b.ids[:, 1:][_within(b)], target.embed).float(), (h,), eps=eps).double()
+        own, ones = own + every.T @ every, ones + every.sum(0)
     scale = gram.diagonal().clamp(min=1e-12).rsqrt()          # taps differ in size by orders of magnitude
     gram = gram * scale[:, None] * scale
     eye = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
     solution = scale[:, None] * torch.linalg.solve(gram + RIDGE * eye, scale[:, None] * wanted) * (size / count)
-    own, s = gram[-h:, -h:], scale[-h:]
-    constant = s * torch.linalg.solve(own + RIDGE * eye[:h, :h], s * ones)
-    return solution[:-h].T.float(), solution[-h:].T.float(), constant.float(), (own / s[:, None] / s / count).float()
+    constant = torch.linalg.solve(own + RIDGE * own.diagonal().mean() * eye[:h, :h], ones)
+    return solution[:-h].T.float(), solution[-h:].T.float(), constant.float(), (own / len(own)).float()
+
+
+def _within(batch: Batch) -> Tensor:
+    """[B, L - 1]: rows whose token t + 1 is of the text, prompt included, and not padding."""
+    return batch.counts[:, :-1].flip(1).cumsum(1).flip(1) > 0
 
 
 def _self_heads(head: EagleHead, matrix: Tensor, constant: Tensor, cov: Tensor) -> None:

@@ -109,7 +109,8 @@ def rms(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
 def rotated(x: Tensor) -> Tensor:
     """x [n, heads, D], position = row."""
     half = x.shape[-1] // 2
-    angle = torch.arange(x.shape[0], dtype=F64)[:, None] * 10000.0 ** (-torch.arange(half, dtype=torch.float32).double() / half)
+    wavelengths = 10000.0 ** (torch.arange(half, dtype=torch.float32) / half)        # everyone takes them in float32
+    angle = torch.arange(x.shape[0], dtype=F64)[:, None] * (1 / wavelengths).double()
     cos, sin = angle.cos()[:, None], angle.sin()[:, None]
     a, b = x[..., :half], x[..., half:]
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)

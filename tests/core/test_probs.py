@@ -120,7 +120,7 @@ def sorted_nucleus(row: torch.Tensor, top_p: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("flat", [False, True], ids=["peaked", "nucleus larger than the guess"])
-@pytest.mark.parametrize("size", [2 * probs.NUCLEUS_GUESS, 2 * probs.NUCLEUS_GUESS + 1, 5000])
+@pytest.mark.parametrize("size", [2 * probs.NUCLEUS_GUESSES[0], 2 * probs.NUCLEUS_GUESSES[0] + 1, 5000])
 def test_nucleus_of_a_large_vocabulary(flat, size):
     rows = logits(3, size) * (0.1 if flat else 3.0)
     rows[0] = logits(1, size, seed=5)[0] * 3                # rows of different kinds in one batch

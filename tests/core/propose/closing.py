@@ -78,15 +78,15 @@ def lengths(make: Make, k: int = 4) -> None:
             assert all(len(r.drafted) == 0 or r.draft_len < n for r in rounds)
 
 
-def eos_everywhere(make: Make) -> set[int]:
+def eos_everywhere(make: Make, prompt: list[int] = REPEATING) -> set[int]:
     """Trap 21: each token of the greedy output in turn is declared to be EOS; nothing behind its first occurrence comes out.
 
     Returns how many tokens stood before EOS in its round.
     """
-    want, places = tiny.greedy(tiny.decoder(), REPEATING, 18), set()
+    want, places = tiny.greedy(tiny.decoder(), prompt, 18), set()
     for token in dict.fromkeys(want):
         to = tiny.target(eos=(token,))
-        run, rounds = decode(to, make(to), max_new_tokens=18)
+        run, rounds = decode(to, make(to), prompt, max_new_tokens=18)
         assert tiny.emitted(rounds) == want[:want.index(token) + 1] and run.stop == "eos"
         last = rounds[-1]
         places.add(len(last.emitted) - 1)
@@ -236,8 +236,7 @@ def outcomes(draft: Draft | None, p: Callable[..., Tensor], size: int) -> Iterat
         return verify.chain(laws, q, draft.tokens, uniforms, half)
 
     bars = [min(1.0, float(x)) if x == x else 0.0 for x in judge([0.0] * n).threshold]
-    just = 1 - 2 ** -53
-    keep, refuse = [bar * (1 - 1e-9) if bar < 1 else just for bar in bars], [bar if bar < 1 else just for bar in bars]
+    keep, refuse = [bar * (1 - 1e-9) for bar in bars], [min(bar * (1 + 1e-9), 1 - 2 ** -53) for bar in bars]     # u * q rounds
 
     def walk(node: int, u: list[float], chance: float, path: list[int]):
         rejected = 1.0

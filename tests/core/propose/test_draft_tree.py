@@ -82,7 +82,7 @@ def test_the_law_is_the_targets_by_enumeration(size, shape, sampling, monkeypatc
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=size), None, ())
     draft = tiny.decoder(7, vocab_size=size, num_layers=1)
     drafts = closing.exact_law(lambda to: DraftTree(draft, None, shape), to, [1, 0, 1], sampling, len(shape), monkeypatch)
-    assert drafts > 1
+    assert drafts > 1 or sampling != OPTIONS["T=1"]
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 2)], ids=str)

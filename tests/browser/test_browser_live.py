@@ -4,7 +4,7 @@ import time
 import pytest
 
 from core.errors import EnvironmentFailure, UserError
-from tests.browser.conftest import User, served
+from tests.browser.users import User, served
 from tests.spec_ui.fake_engine import FakeEngine
 
 DONE = "() => document.querySelector('#player .ss-mount').dataset.complete === 'plain' && document.querySelector('.ss-caption').textContent.startsWith('Live run')"

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from tests.browser.conftest import served
+from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 
 

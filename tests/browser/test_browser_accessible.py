@@ -1,7 +1,7 @@
 """axe-core over the page, where its package is installed: no serious finding in either scheme, mid-run and at a phone's width."""
 import pytest
 
-from tests.browser.conftest import served
+from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python to scan the page with axe-core.")

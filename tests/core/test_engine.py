@@ -1,0 +1,102 @@
+"""The page's way in, on the real model: states, streams, leaving in the middle, branches, calibration."""
+import json
+import threading
+import time
+
+import pytest
+
+from core import trace
+from core.engine import Engine, RunRequest
+from core.errors import EnvironmentFailure, UserError
+
+
+@pytest.fixture(scope="module")
+def engine():
+    made = Engine()
+    made.start()
+    made.start()
+    end = time.monotonic() + 300
+    while made.state().phase not in ("ready", "failed") and time.monotonic() < end:
+        time.sleep(0.1)
+    assert made.state().phase == "ready", made.state()
+    return made
+
+
+def stream(engine, **kwargs):
+    return list(engine.stream(RunRequest("Name three rivers.", max_new_tokens=12, **kwargs)))
+
+
+def test_before_loading_every_request_is_refused_in_words():
+    fresh = Engine()
+    assert fresh.state().phase == "idle"
+    with pytest.raises(EnvironmentFailure, match="not ready"):
+        next(fresh.stream(RunRequest("hello")))
+    with pytest.raises(EnvironmentFailure, match="not ready"):
+        fresh.calibration()
+
+
+def test_an_unknown_pair_fails_in_words():
+    bad = Engine("no-such-pair")
+    bad.start()
+    bad._thread.join(60)
+    assert bad.state().phase == "failed" and "no-such-pair" in bad.state().message
+
+
+def test_stream_is_a_trace_with_plain_measured_last(engine):
+    lines = stream(engine, method="draft", temperature=0.7)
+    assert all(line.endswith("\n") and line.count("\n") == 1 for line in lines)
+    assert json.loads(lines[-2])["plain"] is None
+    read = trace.parse("".join(lines))
+    assert len(read.emitted_ids) == 12 == read.totals.new_tokens == len(read.plain["elapsed_s"])
+    assert {m.name for m in engine.methods()} >= {"draft", "plain"}
+
+
+def test_same_seed_same_text_and_greedy_equals_plain(engine):
+    def ids(**kwargs):
+        return trace.parse("".join(stream(engine, baseline=False, **kwargs))).emitted_ids
+    assert ids(temperature=0.9, seed=0) == ids(temperature=0.9, seed=0)
+    assert ids(temperature=0.9, seed=0) != ids(temperature=0.9, seed=1)
+
+
+def test_leaving_in_the_middle_frees_the_engine(engine):
+    running = engine.stream(RunRequest("Tell a long story.", max_new_tokens=200))
+    next(running), next(running)
+    running.close()
+    assert not engine._busy.locked()
+    assert stream(engine, baseline=False)
+
+
+def test_second_visitor_waits_for_the_first(engine):
+    running = engine.stream(RunRequest("Tell a long story.", max_new_tokens=64, baseline=False))
+    next(running)
+    done = []
+    other = threading.Thread(target=lambda: done.append(stream(engine, baseline=False)))
+    other.start()
+    time.sleep(0.3)
+    assert not done
+    list(running)
+    other.join(60)
+    assert done
+
+
+def test_a_branch_goes_on_from_the_given_output(engine):
+    first = trace.parse("".join(stream(engine, baseline=False)))
+    forced = tuple(first.emitted_ids[:3])
+    branch = trace.parse("".join(stream(engine, baseline=False, after_ids=forced, after_text=" and then")))
+    assert branch.run["prompt_ids"][:len(first.run["prompt_ids"]) + 3] == first.run["prompt_ids"] + list(forced)
+    with pytest.raises(UserError):
+        stream(engine, baseline=False, after_ids=(10 ** 9,))
+
+
+def test_calibration_is_kept_until_redone(engine):
+    once = engine.calibration()
+    assert engine.calibration() is once and engine.calibration(redo=True) is not once
+    assert set(once["pass_s"]) == {"1", "2", "4", "8", "16", "32"} and once["weights_bytes"] > 2e8 and once["memory_bytes_per_s"] > 0
+
+
+def test_bad_requests_are_refused_in_words(engine):
+    for bad in ({"method": "nope"}, {"temperature": float("nan")}, {"temperature": -1.0}, {"top_p": 0.0}, {"seed": -1}, {"draft_len": "many"}):
+        with pytest.raises(UserError):
+            stream(engine, **bad)
+    with pytest.raises(UserError):
+        list(engine.stream(RunRequest("word " * 20_000)))
