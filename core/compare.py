@@ -88,7 +88,7 @@ def first_difference(pair: Pair, prompt: list[int], plain: list[int], other: lis
     if at is None:
         return None if len(plain) == len(other) else {"position": min(len(plain), len(other)), "reason": "one output is longer"}
     tokens = torch.tensor(prompt + plain[:at], device=pair.target.device)
-    logits = pair.target.verify(tokens, pair.target.new_cache(len(tokens)), 1)[0].float()
+    logits = pair.target.verify(tokens, pair.target.new_cache(len(tokens)), 1)[0][0].float()
     best = logits.topk(2).values
     piece = pair.text.piece
     return {"position": at, "plain": {"id": plain[at], "text": piece(plain[at])}, "other": {"id": other[at], "text": piece(other[at])},

@@ -30,8 +30,9 @@ TOLERANCE = {torch.float64: 1e-8, torch.float32: 1e-3, torch.bfloat16: 0.1, torc
 class HFCache:
     """A DynamicCache without sliding layers: `length` entries in every layer, cut by slicing."""
 
-    def __init__(self) -> None:
+    def __init__(self, capacity: int) -> None:
         from transformers import DynamicCache
+        self.capacity = capacity            # what the run may reach; nothing is allocated for it
         self.inner = DynamicCache()         # given no config it makes full layers for all
 
     @property
@@ -79,7 +80,7 @@ class HFModel:
         return self.model.dtype
 
     def new_cache(self, capacity: int) -> HFCache:
-        return HFCache()
+        return HFCache(capacity)
 
     def run(self, ids: Tensor, cache: HFCache, shape: PassShape | None = None, last: int = 0) -> tuple[Tensor, dict[int, Tensor]]:
         """ids [1, K] -> logits [1, K, V] (of the last positions alone if `last`); appends K entries to the cache."""
@@ -174,7 +175,7 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device) -> HFModel:
         config = AutoConfig.from_pretrained(str(folder), local_files_only=True)
         with torch.device("meta"):
             empty = AutoModelForCausalLM.from_config(config)
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, ImportError, RuntimeError) as error:
+    except Exception as error:      # whatever transformers and its validators make of a strange config, one sentence says so
         raise UserError(f"transformers cannot build a causal LM from {folder} (model type {kind!r}): {_first_line(error)}") from None
     refuse_state(config.get_text_config(decoder=True), getattr(empty, "_is_stateful", False))
     want = {name: list(t.shape) for name, t in empty.state_dict().items()}

@@ -43,6 +43,8 @@ METHODS = {m.name: m for m in (
     Method("lookup+draft", "earlier text or draft model", "Earlier text where a long match is found, else the draft model.",
            *Combined.builder(DraftModel), needs="draft"),
     Method("eagle", "EAGLE", "A one-layer head reads the target's inner states and writes ahead.", Eagle.build, Eagle.settings, needs="eagle"),
+    Method("lookup+eagle", "earlier text or EAGLE", "Earlier text where a long match is found, else the EAGLE head.", *Combined.builder(Eagle),
+           needs="eagle"),
     Method("medusa", "Medusa", "Small heads on the target's last state guess several tokens at once.", Medusa.build, Medusa.settings,
            needs="medusa"),
     Method("early-exit", "own layers", "The target drafts with some of its own layers left out; needs nothing more, pays only for targets "

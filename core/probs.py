@@ -108,5 +108,6 @@ def seen_along(seen: Tensor, drafted: Tensor, tree: Tree | None = None) -> Tenso
     above = tree.ancestors if tree is not None else torch.ones(n, n, dtype=torch.bool, device=drafted.device).tril()
     out = seen.repeat(n + 1, 1)
     for i in range(n):          # node i lies before the positions behind its descendants and itself
-        out[1:, drafted[i]] |= above[:, i]
+        column = drafted[i].expand(n, 1)        # scatter: an index of one number would wait for the device
+        out[1:].scatter_(1, column, out[1:].gather(1, column) | above[:, i:i + 1])
     return out

@@ -3,7 +3,7 @@ import os
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
 
-import torch  # noqa: E402
+import torch
 
 torch.set_num_threads(1)
 

@@ -1,7 +1,7 @@
 """The weight files of a draft head: names and shapes first, without reading the numbers; the numbers only when all is as it should be."""
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -9,7 +9,9 @@ from torch import Tensor
 
 from core import weights
 from core.errors import UserError
+from core.json_file import read_object
 
+MAPS = ("d2t", "t2d", "token_map")      # ids and masks; all else is numbers
 MEDUSA_FILES = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")
 
 
@@ -35,9 +37,21 @@ def tensors(folder: Path, want: dict[str, tuple[int, ...]], optional: dict[str, 
     """
     found = headers(folder) if found is None else found
     weights.compare(found, want | {name: shape for name, shape in optional.items() if name in found}, str(folder))
-    out: dict[str, Tensor] = {}
+    return numbers(folder, [name for name in found if not name.endswith(weights.IGNORED)], device)
+
+
+def numbers(folder: Path, wanted: Iterable[str], device: torch.device | str) -> dict[str, Tensor]:
+    """The tensors of these names. Raises UserError for one that holds no finite numbers, or is quantised."""
+    wanted, out = set(wanted), {}
     for file in weight_files(folder):
-        out |= {name: t.to(device) for name, t in read_file(file).items() if not name.endswith(weights.IGNORED)}
+        for name, tensor in read_file(file).items():
+            if name not in wanted:
+                continue
+            if name not in MAPS and not tensor.is_floating_point():
+                raise UserError(f"{folder}: tensor {name!r} is {str(tensor.dtype).removeprefix('torch.')}; quantised heads cannot be run.")
+            if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+                raise UserError(f"{folder}: tensor {name!r} holds values that are no numbers; download it again.")
+            out[name] = tensor.to(device)
     return out
 
 
@@ -45,12 +59,8 @@ def names(folder: Path) -> dict[str, Tensor | None]:
     """Names alone where an index lists them (None for the tensor), else `headers`."""
     for index in (folder / "model.safetensors.index.json", folder / "pytorch_model.bin.index.json"):
         if index.is_file() and not (folder / index.name.removesuffix(".index.json")).is_file():
-            weight_files(folder)
-            try:
-                listed = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-            except (OSError, ValueError, KeyError):
-                raise UserError(f"{index} does not say which files hold the weights.") from None
-            return dict.fromkeys(listed)
+            weight_files(folder)            # raises if the index is none
+            return dict.fromkeys(read_object(index)["weight_map"])
     return dict(headers(folder))
 
 

@@ -84,9 +84,7 @@ def _read_plain(folder: Path, kind: str, found: dict[str, Tensor], target: Decod
             raise UserError(f"{folder} was made for a target with {rows} token ids; this target has {V}.")
         want |= dict.fromkeys(outputs, (V, H))
     weights.compare(found, want, str(folder))
-    tensors: dict[str, Tensor] = {}
-    for file in files.weight_files(folder):
-        tensors |= {name: t.to(device) for name, t in files.read_file(file).items() if name in want}
+    tensors = files.numbers(folder, want, device)
     blocks = [[(tensors[f"{at}{h}.{l}.linear.weight"], tensors[f"{at}{h}.{l}.linear.bias"]) for l in range(layers)] for h in range(heads)]
     return MedusaTensors(blocks, [] if legacy else [tensors[name] for name in outputs])
 
@@ -97,7 +95,7 @@ def _read_vllm(folder: Path, config: dict, found: dict[str, Tensor], target: Dec
     if (config.get("vocab_size") or V) != V:
         raise UserError(f"{folder} was made for a target with {config['vocab_size']} token ids; this target has {V}.")
     rows = config.get("truncated_vocab_size") or V
-    bias = "blocks.0.layers.0.bias" in found
+    bias = any(name.startswith("blocks.") and name.endswith(".bias") for name in found)
     scale = config.get("logit_scale", 1.0)
     if type(scale) not in (int, float) or not 0 < scale < float("inf"):
         raise UserError(f"{folder}: logit_scale must be a number above 0, not {scale!r}.")

@@ -49,6 +49,9 @@ class Eagle(Proposer):
             self.static = StaticTree.best([PRIOR] * tree_depth, tree_tokens)
         elif tree not in ("chain", "auto"):
             self.static = StaticTree.full(parse_shape(tree))
+        rows = head.config.vocab_size if head.token_map is None else head.token_map.shape[0]
+        if self.static and max(self.static.ranks) >= rows:
+            raise UserError(f"--tree {tree} asks for {1 + max(self.static.ranks)} candidates; this head knows {rows} tokens.")
         if tree != "chain":
             self.side_nodes = self.static.nodes if self.static else tree_tokens
             self.levels = self.static.levels if self.static else tree_depth
@@ -80,6 +83,8 @@ class Eagle(Proposer):
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         """ctx.states are of the last tokens of the target's cache: rows of the head from the first of them on are not real yet."""
+        if not ctx.states:
+            return
         first = ctx.cache.length - next(iter(ctx.states.values())).shape[0]
         if not self.waiting:
             self.cache.truncate(min(first, self.cache.length))
@@ -87,7 +92,7 @@ class Eagle(Proposer):
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         k = min(k, self.max_positions - len(ctx.tokens))
-        if k <= 0:
+        if k <= 0 or not self.waiting:
             self.waiting = []
             return None
         states = self.waiting[0] if len(self.waiting) == 1 else {t: torch.cat([s[t] for s in self.waiting]) for t in self.taps}

@@ -97,6 +97,9 @@ class Medusa(Proposer):
             if len(shape) > heads.count:
                 raise UserError(f"--tree {tree} is {len(shape)} levels deep; there are {heads.count} Medusa heads.")
             self.tree = StaticTree.full(shape)
+        rows = heads.target[0].config.vocab_size if heads.token_map is None else heads.token_map.shape[0]
+        if self.tree is not None and max(self.tree.ranks) >= rows:
+            raise UserError(f"--tree {tree} asks for {1 + max(self.tree.ranks)} candidates; these heads know {rows} tokens.")
         if self.tree is not None:
             self.side_nodes, self.levels = self.tree.nodes, self.tree.levels
         self.state: Tensor | None = None            # [Ht], of the last token in the target's cache
@@ -122,7 +125,8 @@ class Medusa(Proposer):
         self.state = None
 
     def observe(self, ctx: Context, path: list[int]) -> None:
-        self.state = ctx.states[self.tap][-1]
+        if ctx.states:
+            self.state = ctx.states[self.tap][-1]
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         k = min(k, self.heads.count)
@@ -134,8 +138,6 @@ class Medusa(Proposer):
         seen = None if ctx.seen is None else ctx.seen if mapped is None else ctx.seen[mapped]
         tree = self.tree.cut(k) if self.tree is not None else None
         width = 1 if tree is None else 1 + max(tree.ranks)
-        if tree is not None and width > raw.shape[1]:
-            raise UserError(f"The tree asks for {width} candidates; these heads know {raw.shape[1]} tokens.")
         best = probs.scores(raw, ctx.sampling, seen).topk(width).indices                            # [k, width]
         if mapped is not None:
             best = mapped[best]

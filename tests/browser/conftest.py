@@ -1,4 +1,5 @@
 """The page in a real browser: one server a test module, one browser context a user. Console errors, page errors and outside requests fail."""
+
 from __future__ import annotations
 
 import json
@@ -17,7 +18,9 @@ def pytest_collection_modifyitems(items):
     if CHROMIUM is None:
         for item in items:
             if Path(__file__).parent in item.path.parents:
-                item.add_marker(pytest.mark.skip(reason="No Chromium on PATH: apt-get install chromium (or install Chrome) to run the browser tests."))
+                item.add_marker(
+                    pytest.mark.skip(reason="No Chromium on PATH: apt-get install chromium (or install Chrome) to run the browser tests.")
+                )
 
 
 @pytest.fixture(scope="session")

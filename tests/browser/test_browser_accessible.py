@@ -1,4 +1,5 @@
 """axe-core over the page, where its package is installed: no serious finding in either scheme, mid-run and at a phone's width."""
+
 import pytest
 
 from tests.browser.users import served

@@ -1,4 +1,5 @@
 """Model text and visitor text are hostile text: shown literally wherever text is shown, never run, the page stays whole."""
+
 import json
 
 import pytest
@@ -8,12 +9,44 @@ from tests.spec_ui import fake_trace
 from tests.spec_ui.fake_engine import FakeEngine, with_texts
 
 HOSTILE = {
-    "script": " <script>window.__hit = 1</script>", "image": "<img src=x onerror=window.__hit=1>", "literal": "${window.__hit = 1}", "handlebars": "{{constructor}}{{{x}}}", "backslash": "C:\\users\\u\\x `${HOME}`",
-    "eos": "</s>", "markup": "<b>x</b><br>", "rtl": "\u202eمرحبا بالعالم\u202c", "emoji": "👩\u200d👩", "half": "\ufffd", "bytes": "<0xF0>", "newline": "a\n\n", "long": "x" * 10_000, "tabs": "\t \x1b[31m\x00", "quote": "\"'>", "space": "   ", "none": "",
+    "script": " <script>window.__hit = 1</script>",
+    "image": "<img src=x onerror=window.__hit=1>",
+    "literal": "${window.__hit = 1}",
+    "handlebars": "{{constructor}}{{{x}}}",
+    "backslash": "C:\\users\\u\\x `${HOME}`",
+    "eos": "</s>",
+    "markup": "<b>x</b><br>",
+    "rtl": "\u202eمرحبا بالعالم\u202c",
+    "emoji": "👩\u200d👩",
+    "half": "\ufffd",
+    "bytes": "<0xF0>",
+    "newline": "a\n\n",
+    "long": "x" * 10_000,
+    "tabs": "\t \x1b[31m\x00",
+    "quote": "\"'>",
+    "space": "   ",
+    "none": "",
 }
 # What a reader must find on the page for each (in a card, with spaces and controls as glyphs).
-SHOWN = {"script": "␣<script>window.__hit␣=␣1</", "image": "<img␣src=x␣onerror=window", "literal": "${window.__hit␣=␣1}", "handlebars": "{{constructor}}{{{x}}}", "backslash": "C:\\users\\u\\x␣`${HOME}`", "eos": "</s>", "markup": "<b>x</b><br>",
-         "rtl": "<U+202E>مرحبا␣بالعالم<U+202C>"[:25], "emoji": "👩\u200d👩", "half": "\ufffd", "bytes": "<0xF0>", "newline": "a↵↵", "long": "x" * 25, "tabs": "⇥␣␛[31m␀", "quote": "\"'>", "space": "␣␣␣", "none": "∅"}
+SHOWN = {
+    "script": "␣<script>window.__hit␣=␣1</",
+    "image": "<img␣src=x␣onerror=window",
+    "literal": "${window.__hit␣=␣1}",
+    "handlebars": "{{constructor}}{{{x}}}",
+    "backslash": "C:\\users\\u\\x␣`${HOME}`",
+    "eos": "</s>",
+    "markup": "<b>x</b><br>",
+    "rtl": "<U+202E>مرحبا␣بالعالم<U+202C>"[:25],
+    "emoji": "👩\u200d👩",
+    "half": "\ufffd",
+    "bytes": "<0xF0>",
+    "newline": "a↵↵",
+    "long": "x" * 25,
+    "tabs": "⇥␣␛[31m␀",
+    "quote": "\"'>",
+    "space": "␣␣␣",
+    "none": "∅",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +64,9 @@ def test_tokens_and_tables_show_it_literally(visit, served_with, name):
     user.page.locator("#prompt textarea").fill(("ask " + HOSTILE[name])[:4000])
     user.page.locator("#max-new input[type=number]").fill("12")
     user.page.locator("#run").click()
-    user.wait("() => document.querySelector('.ss-caption').textContent.startsWith('Live run') && document.querySelector('#player .ss-mount').dataset.complete === 'plain'")
-    user.page.locator(".ss-roundpanel h2").click()   # keys go to the player, not to the prompt
+    user.wait("() => document.querySelector('.ss-caption').textContent.startsWith('Live run')")
+    user.wait("() => document.querySelector('#player .ss-mount').dataset.complete === 'plain'")
+    user.page.locator(".ss-roundpanel h2").click()  # keys go to the player, not to the prompt
     for key in ("Home", "ArrowRight", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight"):
         user.page.keyboard.press(key)
         user.at()

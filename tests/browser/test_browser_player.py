@@ -1,4 +1,5 @@
 """A recorded run: on screen at once, walked without asking the server for anything."""
+
 import time
 
 import pytest
@@ -14,7 +15,7 @@ def url(traces):
 
 
 def test_recorded_run_is_on_screen_within_two_seconds(visit, url):
-    visit(url)   # a first visit warms the server, as anybody's second second would
+    visit(url)  # a first visit warms the server, as anybody's second second would
     started = time.monotonic()
     user = visit(url)
     assert time.monotonic() - started < 4, "the limit is 2 s on an idle machine; twice that under test load"
@@ -27,7 +28,7 @@ def test_recorded_run_is_on_screen_within_two_seconds(visit, url):
 
 def test_walking_asks_the_server_for_nothing(visit, url):
     user = visit(url)
-    user.page.wait_for_selector(".ss-plot .main-svg")   # Plotly has come
+    user.page.wait_for_selector(".ss-plot .main-svg")  # Plotly has come
     user.page.route("**/gradio_api/**", lambda route: route.continue_())
     user.page.evaluate("() => window.stopTimers = true")
     before = [r for r in user.requests if "run/" not in r and "queue/" not in r]
@@ -58,7 +59,7 @@ def test_steps_of_a_round_and_keys(visit, url):
         phases.append(phase)
     drafted = phases.count("draft")
     assert phases[:drafted] == ["draft"] * drafted and phases[drafted] == "verify" and phases[-1] == "settle"
-    assert set(phases[drafted + 1:-1]) == {"verdict"}
+    assert set(phases[drafted + 1 : -1]) == {"verdict"}
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     user.at()
@@ -136,8 +137,13 @@ def test_example_without_a_model_shows_its_recording(visit, url):
 def test_no_sideways_scroll_in_either_scheme(visit, url, width, scheme):
     user = visit(url, viewport={"width": width, "height": 720}, color_scheme=scheme)
     assert not user.sideways()
-    ink, paper = user.page.evaluate("() => [getComputedStyle(document.querySelector('.ss')).color, getComputedStyle(document.querySelector('.ss-panel')).backgroundColor]")
-    light = lambda colour: sum(map(int, colour.split("(")[1].rstrip(")").split(",")[:3])) > 380
+    ink, paper = user.page.evaluate(
+        "() => [getComputedStyle(document.querySelector('.ss')).color, getComputedStyle(document.querySelector('.ss-panel')).backgroundColor]"
+    )
+
+    def light(colour):
+        return sum(map(int, colour.split("(")[1].rstrip(")").split(",")[:3])) > 380
+
     assert light(paper) == (scheme == "light") and light(ink) == (scheme == "dark")
 
 

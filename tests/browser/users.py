@@ -1,10 +1,11 @@
 """Serving the page to test visitors, and what a visitor can do and see."""
+
 from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
 
-OPEN: list = []   # visitors still there
+OPEN: list = []  # visitors still there
 
 
 @contextmanager
@@ -16,7 +17,7 @@ def served(engine, folder: Path):
     try:
         yield url
     finally:
-        for user in [u for u in OPEN if u.url == url]:   # before the server goes: a page left alone would complain
+        for user in [u for u in OPEN if u.url == url]:  # before the server goes: a page left alone would complain
             user.close()
         demo.close(verbose=False)
 
@@ -38,7 +39,7 @@ class User:
         if not request.url.startswith((self.url, "data:", "blob:")):
             self.problems.append(f"outside: {request.url}")
 
-    def open(self, query: str = "", ready: str = "#player .ss-tok") -> "User":
+    def open(self, query: str = "", ready: str = "#player .ss-tok") -> User:
         self.page.goto(self.url + query)
         self.page.wait_for_selector(ready, timeout=20_000)
         return self

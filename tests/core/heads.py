@@ -67,8 +67,8 @@ def eagle3_tensors(seed: int = 1, at: str = "midlayer.", ht: int = H, h: int = H
                    embed: bool = False, reduced: bool = True) -> dict[str, Tensor]:
     make = noise(seed)
     rows = DRAFT if reduced else V
-    tensors = {"fc.weight": make(h, 3 * ht), "norm.weight": 1 + make(h), "lm_head.weight": make(rows, h, scale=0.6), f"{at}hidden_norm.weight": 1 + make(h),
-               f"{at}input_layernorm.weight": 1 + make(h), **layer_tensors(make, 2 * h, at, h)}
+    tensors = {"fc.weight": make(h, 3 * ht), "norm.weight": 1 + make(h), "lm_head.weight": make(rows, h, scale=0.6),
+               f"{at}hidden_norm.weight": 1 + make(h), f"{at}input_layernorm.weight": 1 + make(h), **layer_tensors(make, 2 * h, at, h)}
     if fc_norm:
         tensors |= {f"fc_norm.{i}.weight": 1 + make(ht) for i in range(3)}
     if norm_before_fc:
@@ -133,7 +133,8 @@ def attention(t: dict[str, Tensor], x: Tensor) -> Tensor:
 class EagleReference:
     """logits after any tokens: rows from the target's states as far as it has been (`known` tokens), from its own output behind."""
 
-    def __init__(self, folder: Path, target: Decoder, file: str = "model.safetensors", taps: tuple[int, ...] = (2, 4, 5), flags: dict | None = None) -> None:
+    def __init__(self, folder: Path, target: Decoder, file: str = "model.safetensors", taps: tuple[int, ...] = (2, 4, 5),
+                 flags: dict | None = None) -> None:
         from safetensors.torch import load_file
         raw = load_file(folder / file) if file.endswith(".safetensors") else torch.load(folder / file, weights_only=True)
         self.t = {n.removeprefix("midlayer.").removeprefix("layers.0."): (x.double() if x.is_floating_point() else x) for n, x in raw.items()}

@@ -24,7 +24,8 @@ def read(**changes) -> DecoderConfig:
     ({"rope_scaling": "yarn"}, "rope"), ({"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 8,
                                          "layer_types": ["full_attention", "sliding_attention"]}, "mix"),
     ({"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}, "mix"),
-    ({"num_attention_heads": 0}, "num_attention_heads"), ({"num_attention_heads": "4"}, "num_attention_heads"), ({"hidden_size": None}, "hidden_size"),
+    ({"num_attention_heads": 0}, "num_attention_heads"), ({"num_attention_heads": "4"}, "num_attention_heads"),
+    ({"hidden_size": None}, "hidden_size"),
     ({"vocab_size": -5}, "vocab_size"), ({"num_hidden_layers": 2.5}, "num_hidden_layers"), ({"num_key_value_heads": 3}, "num_key_value_heads"),
     ({"head_dim": 7}, "head_dim"), ({"rms_norm_eps": "tiny"}, "rms_norm_eps"), ({"rope_theta": "big"}, "rope_theta")], ids=str)
 def test_refusals_name_what_is_not_supported(changes, said):

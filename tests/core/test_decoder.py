@@ -16,13 +16,15 @@ SIZES = {"vocab_size": 50, "hidden_size": 64, "intermediate_size": 96, "num_hidd
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
 MODELS = {
     "llama": LlamaConfig(**SIZES), "llama, all heads": LlamaConfig(**SIZES | {"num_key_value_heads": 4}),
-    "llama, one kv head": LlamaConfig(**SIZES | {"num_key_value_heads": 1}), "llama, biases": LlamaConfig(**SIZES, attention_bias=True, mlp_bias=True),
+    "llama, one kv head": LlamaConfig(**SIZES | {"num_key_value_heads": 1}), "llama, biases": LlamaConfig(**SIZES, attention_bias=True,
+        mlp_bias=True),
     "llama 3 rope": LlamaConfig(**SIZES, rope_parameters={**LLAMA3, "rope_theta": 500000.0}),
     "llama, linear rope": LlamaConfig(**SIZES, rope_parameters={"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0}),
     "llama, head_dim": LlamaConfig(**SIZES, head_dim=32), "smollm2": LlamaConfig(**SIZES | {"tie_word_embeddings": True}, rms_norm_eps=1e-5),
     "mistral": MistralConfig(**SIZES, sliding_window=None), "mistral, window": MistralConfig(**SIZES, sliding_window=8),
     "qwen2": Qwen2Config(**SIZES), "qwen2, window": Qwen2Config(**SIZES, use_sliding_window=True, sliding_window=8, max_window_layers=0),
-    "qwen3": Qwen3Config(**SIZES, head_dim=24), "qwen3, biases, tied": Qwen3Config(**SIZES | {"tie_word_embeddings": True}, head_dim=16, attention_bias=True),
+    "qwen3": Qwen3Config(**SIZES, head_dim=24), "qwen3, biases, tied": Qwen3Config(**SIZES | {"tie_word_embeddings": True}, head_dim=16,
+                                                                                   attention_bias=True),
 }
 TOKENS = torch.randint(50, (1, 40), generator=torch.Generator().manual_seed(3))
 

@@ -155,6 +155,17 @@ def test_eagle3_configs_are_refused_with_the_reason(tmp_path, changes, words):
     refused(tmp_path, *words)
 
 
+@pytest.mark.parametrize("kind", ["eagle3", "medusa-vllm"])
+def test_what_holds_no_numbers_is_refused(tmp_path, kind):
+    WRITERS[kind](tmp_path)
+    name = {"eagle3": "fc.weight", "medusa-vllm": "lm_heads.0.weight"}[kind]
+    weight = load_file(tmp_path / "model.safetensors")[name]
+    change(tmp_path, {name: weight.index_fill(0, torch.tensor([1]), float("nan"))})
+    refused(tmp_path, name, "no numbers")
+    change(tmp_path, {name: weight.to(torch.int8)})
+    refused(tmp_path, name, "int8")
+
+
 def test_a_narrow_head_needs_its_own_embedding(tmp_path):
     heads.eagle3(tmp_path, h=24)
     refused(tmp_path, "embed_tokens.weight")

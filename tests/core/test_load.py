@@ -74,7 +74,8 @@ def test_no_draft_says_what_to_do(folder):
         open_pair(folder).draft_model()
 
 
-@pytest.mark.parametrize("name", ["no/such/place", "nothing-here", "/dev/null", "../x", "a/b/c", "", "~nobody-of-this-name/x", "x" * 300, "x/" + "y" * 5000,
+@pytest.mark.parametrize("name", ["no/such/place", "nothing-here", "/dev/null", "../x", "a/b/c", "", "~nobody-of-this-name/x", "x" * 300,
+                                  "x/" + "y" * 5000,
                                   "-", "a b/c", "https://huggingface.co/a/b"])
 def test_names_that_are_no_model(name):
     with pytest.raises(UserError) as caught:
@@ -92,15 +93,16 @@ def test_a_gguf_file_that_is_none(tmp_path, content, monkeypatch):
     monkeypatch.setenv("SPECSCOPE_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "x.gguf"
     file.write_bytes(content)
-    with pytest.raises(UserError, match="x.gguf"):
+    with pytest.raises(UserError, match=r"x.gguf"):
         open_pair(file)
     assert not [p for p in (tmp_path / "cache").iterdir() if p.name.startswith((".gguf", "gguf"))]
 
 
 @pytest.mark.parametrize(("name", "error"), [("gpu", UserError), ("", UserError), ("mps", UserError), ("cuda:x", UserError), ("cpu:cpu", UserError),
-                                             ("cuda:99", EnvironmentFailure), ("meta", UserError), ("cuda:99999999999", (UserError, EnvironmentFailure))])
+                                             ("cuda:99", EnvironmentFailure), ("meta", UserError),
+                                             ("cuda:99999999999", (UserError, EnvironmentFailure))])
 def test_devices(name, error):
-    with pytest.raises(error, match="device|cuda"):
+    with pytest.raises(error, match=r"device|cuda"):
         load.pick_device(name)
 
 

@@ -365,7 +365,8 @@ def test_a_failing_proposer_frees_the_caches_and_leaves_the_model_alone():
 # -- requests that cannot run, drafts that are odd ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("prompt", "said"), [([], "empty"), ([20], "20"), ([-1], "-1"), ([3, 10 ** 30], "vocabulary"), ([1] * 64, "64"), ([1] * 99, "99")])
+@pytest.mark.parametrize(("prompt", "said"), [([], "empty"), ([20], "20"), ([-1], "-1"), ([3, 10 ** 30], "vocabulary"), ([1] * 64, "64"),
+                                              ([1] * 99, "99")])
 def test_prompts_that_cannot_run(prompt, said):
     with pytest.raises(UserError, match=said):
         Decoding(tiny.target(), Proposer(), prompt, Options())
@@ -429,8 +430,8 @@ def test_nothing_waits_for_the_device_more_than_once_a_round():
 def test_logits_that_are_no_numbers_end_in_one_sentence(sampling):
     to, broken = tiny.target(), tiny.target()
     broken.model.final_norm.data.fill_(float("nan"))
-    with pytest.raises(EnvironmentFailure, match="target.*--dtype"):
+    with pytest.raises(EnvironmentFailure, match=r"target.*--dtype"):
         decode(broken, Proposer(), sampling=sampling)
     if not sampling.greedy:
-        with pytest.raises(EnvironmentFailure, match="draft.*--dtype"):
+        with pytest.raises(EnvironmentFailure, match=r"draft.*--dtype"):
             decode(to, DraftModel(broken.model), sampling=sampling)

@@ -23,7 +23,8 @@ OPTIONS = {
     "temperature": Sampling(0.7), "hot": Sampling(3.0), "top-k": Sampling(1.0, top_k=3), "top-k 1": Sampling(1.0, top_k=1),
     "top-k beyond": Sampling(1.0, top_k=99), "top-p": Sampling(1.0, top_p=0.6), "tiny top-p": Sampling(1.0, top_p=1e-6),
     "min-p": Sampling(1.0, min_p=0.2), "min-p 1": Sampling(1.0, min_p=1.0), "penalty": Sampling(1.0, repetition_penalty=1.8),
-    "reward": Sampling(1.0, repetition_penalty=0.6), "k then p": Sampling(1.3, top_k=6, top_p=0.8), "p then min": Sampling(0.9, top_p=0.9, min_p=0.15),
+    "reward": Sampling(1.0, repetition_penalty=0.6), "k then p": Sampling(1.3, top_k=6, top_p=0.8),
+    "p then min": Sampling(0.9, top_p=0.9, min_p=0.15),
     "all": Sampling(1.7, 8, 0.85, 0.1, 1.3)}
 
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from core import load
-from core.cache import KVCache
 from core.loop import Decoding, Options
 from core.probs import Sampling
 from core.propose.base import Proposer
 from core.propose.draft_model import DraftModel
 from tests.core import check
 
-PROMPTS = {"story": "Write one sentence about a lighthouse.", "code": "Write a Python function that adds two numbers.", "unicode": "Say hello in Greek, Japanese and emoji."}
+PROMPTS = {"story": "Write one sentence about a lighthouse.", "code": "Write a Python function that adds two numbers.",
+           "unicode": "Say hello in Greek, Japanese and emoji."}
 NEW = 20
 
 
@@ -82,24 +82,18 @@ def test_its_text_reads_like_an_answer(pair, plain):
 
 
 def test_a_perfect_draft_is_accepted_in_every_sampled_round(pair):
-    run, rounds = decode(pair, DraftModel(pair.target.model), PROMPTS["story"], sampling=Sampling(0.8, top_p=0.95), draft_len=3, seed=2)
+    _, rounds = decode(pair, DraftModel(pair.target.model), PROMPTS["story"], sampling=Sampling(0.8, top_p=0.95), draft_len=3, seed=2)
     verdicts = [d.verdict for r in rounds for d in r.drafted]
     # float32: a pass over 1 and over 4 tokens round differently, so a ratio may lie a hair under 1
     assert verdicts.count("accepted") >= len(verdicts) - 1 and len(verdicts) >= 12
 
 
-def test_the_cache_agrees_with_a_fresh_forward_behind_the_run(pair, early):
+def test_the_cache_agrees_with_a_fresh_forward(pair, early):
     run = Decoding(pair.target, DraftModel(early), pair.text.chat(PROMPTS["code"], None), Options(NEW, 4, Sampling(1.0)), pair.text)
-    for r in run:
-        if r.index == 3:
-            break
-    ids = torch.tensor(run.tokens)
-    assert isinstance(run.ctx.cache, KVCache) or run.ctx.cache is None
-    run = Decoding(pair.target, DraftModel(early), run.tokens[:run.prompt_len], Options(NEW, 4, Sampling(1.0)), pair.text)
     rounds = iter(run)
     for _ in range(4):
         next(rounds)
-    assert torch.equal(torch.tensor(run.tokens), ids), "the same seed, the same tokens"
+    ids = torch.tensor(run.tokens)
     with torch.inference_mode():
         got = pair.target.verify(ids[run.ctx.cache.length:], run.ctx.cache, 1)[0]
         want = pair.target.verify(ids, pair.target.new_cache(len(ids)), 1)[0]

@@ -110,11 +110,11 @@ def test_wrong_ways_are_found_out(models, kind):
 @pytest.mark.parametrize(("name", "sampling"), [("other", Sampling(1.2, top_p=0.95)), ("near", Sampling(1.0, repetition_penalty=1.8)),
                                                 ("scripted", Sampling(1.0))])
 def test_runs_of_the_real_loop_follow_the_target(models, name, sampling):
-    """400 seeds through Decoding, proposer, cache and all; three tokens each, so that the first pair is speculative."""
+    """300 seeds through Decoding, proposer, cache and all; three tokens each, so that the first pair is speculative."""
     to = tiny.DecoderTarget(models[0], None, ())
     proposer = {"other": DraftModel(models[7]), "scripted": tiny.perfect(models[0]), "near": DraftModel(near(models[0]))}[name]
     tokens = [tiny.decode(to, proposer, PROMPT, sampling=sampling, seed=seed, max_new_tokens=4, draft_len=2, record=False)[0].new_tokens
-              for seed in range(400)]
+              for seed in range(300)]
     p = laws(models[0], sampling)
     pairs = torch.tensor([t[:2] for t in tokens])
     assert p_value(pairs, p) > 0.001

@@ -81,7 +81,8 @@ def test_the_summary_names_every_denominator():
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("totals", [Totals(), Totals(new_tokens=3, rounds=3), stats.totals([round_(0, 0)], "", "eos", None)], ids=["none", "timeless", "one"])
+@pytest.mark.parametrize("totals", [Totals(), Totals(new_tokens=3, rounds=3), stats.totals([round_(0, 0)], "", "eos", None)],
+                         ids=["none", "timeless", "one"])
 @pytest.mark.parametrize("plain", [None, {}, {"ttft_s": 0.0, "decode_s": 0.0, "tokens_per_s": None, "elapsed_s": []}], ids=["no", "empty", "zero"])
 def test_the_summary_of_an_incomplete_record(totals, plain):
     assert terminal.summary(totals, plain).endswith(f"stopped by {totals.stop}.")

@@ -20,11 +20,13 @@ def text() -> Text:
 def folder(tmp_path, **files):
     tiny.tokenizer().save(str(tmp_path / "tokenizer.json"))
     for name, content in files.items():
-        (tmp_path / (name + (".jinja" if name == "chat_template" else ".json"))).write_text(content if isinstance(content, str) else json.dumps(content))
+        (tmp_path / (name + (".jinja" if name == "chat_template" else ".json"))).write_text(content if isinstance(content,
+            str) else json.dumps(content))
     return tmp_path
 
 
-@pytest.mark.parametrize("sample", ["plain", "a\nb\t c", "\N{SEEDLING}", "日本語 שלום", "</script>${x}{{y}}\\", "e\u0301\u202e", "\x00\x1b", "a\u2028b"])
+@pytest.mark.parametrize("sample", ["plain", "a\nb\t c", "\N{SEEDLING}", "日本語 שלום", "</script>${x}{{y}}\\",
+                                    "e\u0301\u202e", "\x00\x1b", "a\u2028b"])
 def test_bytes_survive_the_round_trip(text, sample):
     ids = text.encode(sample)
     assert text.decode(ids) == sample
@@ -56,7 +58,8 @@ def test_without_a_template_the_text_runs_as_it_is():
 
 
 @pytest.mark.parametrize("template", [
-    "{{ raise_exception('no system turn') }}", "{{ 1 / 0 }}", "{{ messages[0]['content'] + 1 }}", "{% if %}", "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "{{ raise_exception('no system turn') }}", "{{ 1 / 0 }}", "{{ messages[0]['content'] + 1 }}", "{% if %}",
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
     "{{ messages.append(1) }}", "{{ undefined_thing.x }}", "{% for i in range(10 ** 9) %}x{% endfor %}", "{{ missing() }}"])
 def test_a_template_that_fails_is_one_sentence(template):
     with pytest.raises(UserError, match="chat template") as caught:

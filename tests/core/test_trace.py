@@ -36,7 +36,8 @@ def recorded(rounds: int = 99, plain: bool = False) -> Trace:
     return Trace(dict(RUN), done, totals, stats.plain_record(done) if plain else None)
 
 
-@pytest.mark.parametrize("made", [recorded(), recorded(plain=True), recorded(1), Trace(dict(RUN), [], stats.totals([], "", "cancelled", None)), Trace(dict(RUN))],
+@pytest.mark.parametrize("made", [recorded(), recorded(plain=True), recorded(1), Trace(dict(RUN), [], stats.totals([], "", "cancelled", None)),
+                                  Trace(dict(RUN))],
                          ids=["run", "with plain", "one round", "no round", "no totals"])
 def test_both_forms_parse_alike_and_survive_the_round_trip(made, tmp_path):
     made.write(tmp_path / "a.json")
@@ -105,7 +106,8 @@ def test_what_is_wrong_is_named_with_its_place(path, value, said):
 
 @pytest.mark.parametrize("text", [
     "", "\n", "null", "[]", "5", '"x"', "{", "{}", "not a trace", '{"version": 1}', "[" * 100_000, '{"a":' * 50_000, "1" * 5000,
-    '{"version": 1, "run": {}}', '{"version":1,"run":{},"rounds":5}\n{"index":0}', '{"index": 0}', '{"version":1,"run":{},"rounds":[]}\n{"rounds":null}',
+    '{"version": 1, "run": {}}', '{"version":1,"run":{},"rounds":5}\n{"index":0}', '{"index": 0}',
+    '{"version":1,"run":{},"rounds":[]}\n{"rounds":null}',
     "\ufeff{}", '{"version":1,"run":5}\n{"index":1}'], ids=lambda t: t[:20])
 def test_whatever_is_no_trace_is_one_sentence(text):
     with pytest.raises(UserError) as caught:

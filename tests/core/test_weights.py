@@ -55,7 +55,8 @@ def test_missing_and_misshapen_tensors_are_named(folder, name, how):
         load(folder)
 
 
-@pytest.mark.parametrize("name", ["model.layers.2.mlp.up_proj.weight", "model.layers.0.self_attn.q_proj.bias", "extra", "model.layers.0.self_attn.q_norm.weight"])
+@pytest.mark.parametrize("name", ["model.layers.2.mlp.up_proj.weight", "model.layers.0.self_attn.q_proj.bias", "extra",
+                                  "model.layers.0.self_attn.q_norm.weight"])
 def test_unexpected_tensors_are_named(folder, name):
     change(folder, lambda tensors: tensors.update({name: torch.zeros(3)}))
     with pytest.raises(UserError, match="unexpected.*" + name.replace(".", "[.]")):
@@ -79,12 +80,13 @@ def test_a_tied_head_may_be_written_out(folder, head):
     assert model.head.weight is model.embed
 
 
-@pytest.mark.parametrize("edit", [lambda t: None, lambda t: t.pop("model.embed_tokens.weight"), lambda t: t.update({"lm_head.weight": torch.zeros(3)})],
+@pytest.mark.parametrize("edit", [lambda t: None, lambda t: t.pop("model.embed_tokens.weight"),
+                                  lambda t: t.update({"lm_head.weight": torch.zeros(3)})],
                          ids=["another head", "no embedding", "misshapen"])
 def test_a_tied_head_that_differs_is_refused(folder, edit):
     change(folder, edit)
     config_of(folder, tie_word_embeddings=True)
-    with pytest.raises(UserError, match="lm_head|embed_tokens"):
+    with pytest.raises(UserError, match=r"lm_head|embed_tokens"):
         load(folder)
 
 
@@ -111,7 +113,7 @@ def test_shards(folder, ending):
 @pytest.mark.parametrize("ending", [".safetensors", ".bin"])
 def test_a_missing_shard_is_refused(folder, ending):
     (folder / sharded(folder, ending)[1]).unlink()
-    with pytest.raises(UserError, match="missing|00002-of"):
+    with pytest.raises(UserError, match=r"missing|00002-of"):
         load(folder)
 
 
@@ -170,7 +172,7 @@ def test_damaged_files_are_one_sentence(folder, name, data):
 def test_a_truncated_file(folder):
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(UserError, match="model.safetensors"):
+    with pytest.raises(UserError, match=r"model.safetensors"):
         load(folder)
 
 
@@ -189,7 +191,8 @@ def test_folders_without_config_or_weights(tmp_path, folder):
         load(folder)
 
 
-@pytest.mark.parametrize("changes", [{"qkv_bias": True}, {"qkv_bias": True, "o_bias": True, "mlp_bias": True}, {"qk_norm": True}, {"tied_head": True}], ids=str)
+@pytest.mark.parametrize("changes", [{"qkv_bias": True}, {"qkv_bias": True, "o_bias": True, "mlp_bias": True}, {"qk_norm": True},
+                                     {"tied_head": True}], ids=str)
 def test_the_plan_names_every_tensor_and_build_uses_each(changes):
     c = tiny.config(**changes)
     tensors = tiny.random_tensors(c, 0)

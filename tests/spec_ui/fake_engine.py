@@ -1,10 +1,11 @@
 """The engine's contract (core/engine.py) without a model: states, methods and a stream of NDJSON lines."""
+
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Iterator
 
 from tests.spec_ui import fake_trace
 
@@ -69,7 +70,10 @@ class FakeEngine:
 
 def with_texts(trace: dict, texts: list[str]) -> dict:
     """Every token text replaced by one of `texts`, by its id, wherever the page can show it."""
-    pick = lambda i: texts[i % len(texts)]
+
+    def pick(i):
+        return texts[i % len(texts)]
+
     for r in trace["rounds"]:
         for token in (*r["drafted"], *r["emitted"]):
             token["text"] = pick(token["id"])

@@ -3,17 +3,22 @@
 Every number obeys design.md (p and q sum to 1 with `others`, u decides the verdict, the replacement is drawn from the residual,
 the bonus from p), so that a page test can check what is drawn against what the record says.
 """
+
 from __future__ import annotations
 
 import json
 import random
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
-SCRIPT = ("Leaves| change| colour| in| autumn| because| the| tree| stops| making| food| for| the| winter|.| It| breaks| down| its| green"
-          "| pigment|,| chlor|ophyll|,| and| the| yellow| and| orange| that| were| hidden| can| be| seen|.|\n\n|Some| trees| also| make"
-          "| a| red| pigment| when| nights| are| cold| and| days| are| bright|.| Then| the| leaf| falls|,| and| the| tree| rests"
-          "| until| spring|.").split("|")
-OTHER = " is| plant| called| a| of| with| to| light| sun| shade| brown| slowly| quickly| often| never| water|ing|s|!| so".split("|")
+_SCRIPT = (
+    "Leaves| change| colour| in| autumn| because| the| tree| stops| making| food| for| the| winter|.| It| breaks| down| its| green"
+    "| pigment|,| chlor|ophyll|,| and| the| yellow| and| orange| that| were| hidden| can| be| seen|.|\n\n|Some| trees| also| make"
+    "| a| red| pigment| when| nights| are| cold| and| days| are| bright|.| Then| the| leaf| falls|,| and| the| tree| rests"
+    "| until| spring|."
+)
+SCRIPT = list(_SCRIPT.split("|"))
+OTHER = list(" is| plant| called| a| of| with| to| light| sun| shade| brown| slowly| quickly| often| never| water|ing|s|!| so".split("|"))
 VOCAB = ["<|im_end|>", *dict.fromkeys(SCRIPT + OTHER)]
 EOS = 0
 LISTED = 8
@@ -54,13 +59,31 @@ def _table(after: int, p: list[float], q: list[float] | None, raw: tuple, drafte
     ids = list(dict.fromkeys(top + ([drafted] if drafted is not None else [])))
     ids.sort(key=lambda i: -p[i])
     rest = [i for i in range(len(p)) if i not in set(ids)]
-    logit = lambda law: [round(10 + 2 * (len(law) * law[i]) ** 0.25, 3) for i in ids]
-    overlap = lambda keys: sum(min(p[i], q[i]) for i in keys) if q is not None else None
-    pick = lambda law: [round(law[i], 6) for i in ids] if law is not None else None
-    tail = lambda law: sum(law[i] for i in rest) if law is not None else None
-    return {"after": after, "ids": ids, "texts": [VOCAB[i] for i in ids], "p": pick(p), "q": pick(q), "residual": pick(residual),
-            "logit_p": logit(raw[0]), "logit_q": logit(raw[1]) if q is not None else None, "overlap": overlap(range(len(p))),
-            "others": {"p": tail(p), "q": tail(q), "overlap": overlap(rest), "residual": tail(residual)}}
+
+    def logit(law):
+        return [round(10 + 2 * (len(law) * law[i]) ** 0.25, 3) for i in ids]
+
+    def overlap(keys):
+        return sum(min(p[i], q[i]) for i in keys) if q is not None else None
+
+    def pick(law):
+        return [round(law[i], 6) for i in ids] if law is not None else None
+
+    def tail(law):
+        return sum(law[i] for i in rest) if law is not None else None
+
+    return {
+        "after": after,
+        "ids": ids,
+        "texts": [VOCAB[i] for i in ids],
+        "p": pick(p),
+        "q": pick(q),
+        "residual": pick(residual),
+        "logit_p": logit(raw[0]),
+        "logit_q": logit(raw[1]) if q is not None else None,
+        "overlap": overlap(range(len(p))),
+        "others": {"p": tail(p), "q": tail(q), "overlap": overlap(rest), "residual": tail(residual)},
+    }
 
 
 def _tok(i: int) -> dict[str, Any]:
@@ -88,8 +111,15 @@ class Maker:
         p, _, raw = self.laws([])
         first = _draw(p, self.rng)
         self.out = [first]
-        yield {"index": 0, "start": 0, "draft_len": self.draft_len, "drafted": [], "emitted": [{**_tok(first), "kind": "plain"}],
-               "tables": [_table(-1, p, None, raw, None, None)], **self.tick(0, 40)}
+        yield {
+            "index": 0,
+            "start": 0,
+            "draft_len": self.draft_len,
+            "drafted": [],
+            "emitted": [{**_tok(first), "kind": "plain"}],
+            "tables": [_table(-1, p, None, raw, None, None)],
+            **self.tick(0, 40),
+        }
         index = 1
         while len(self.out) < self.limit and self.out[-1] != EOS:
             yield self.tree_round(index) if self.tree else self.chain_round(index)
@@ -124,8 +154,15 @@ class Maker:
             tables.append(_table(len(drafted) - 1, p, None, raw, None, None))
             emitted.append({**_tok(_draw(p, self.rng)), "kind": "bonus"})
         self.out += [e["id"] for e in emitted]
-        return {"index": index, "start": start, "draft_len": self.draft_len, "drafted": drafted, "emitted": emitted, "tables": tables,
-                **self.tick(len(drafted), len(drafted) + 1)}
+        return {
+            "index": index,
+            "start": start,
+            "draft_len": self.draft_len,
+            "drafted": drafted,
+            "emitted": emitted,
+            "tables": tables,
+            **self.tick(len(drafted), len(drafted) + 1),
+        }
 
     def tree_round(self, index: int) -> dict[str, Any]:
         """Two levels, 3 then 2 branches each, greedy: the path that equals the target's choices is accepted."""
@@ -144,9 +181,18 @@ class Maker:
                     if verdict == "accepted":
                         emitted.append({**_tok(token), "kind": "accepted"})
                         path = len(drafted)
-                    drafted.append({**_tok(token), "parent": parent, "p": p[token], "q": 1.0, "u": None,
-                                    "threshold": p[token] if verdict != "not_reached" else None, "verdict": verdict})
-                    below.append((len(drafted) - 1, context + [token]))
+                    drafted.append(
+                        {
+                            **_tok(token),
+                            "parent": parent,
+                            "p": p[token],
+                            "q": 1.0,
+                            "u": None,
+                            "threshold": p[token] if verdict != "not_reached" else None,
+                            "verdict": verdict,
+                        }
+                    )
+                    below.append((len(drafted) - 1, [*context, token]))
             level = below
         p, _, raw = self.laws(self.out + [e["id"] for e in emitted])
         if path >= 0 and len(emitted) == 2:
@@ -162,11 +208,23 @@ def totals(rounds: list[dict], stop: str = "eos") -> dict[str, Any]:
     verdicts = [d["verdict"] for r in drafting for d in r["drafted"]]
     accepted, tested = verdicts.count("accepted"), sum(v != "not_reached" for v in verdicts)
     decode = rounds[-1]["elapsed_s"] - rounds[0]["elapsed_s"]
-    return {"text": "".join(e["text"] for e in out), "new_tokens": len(out), "rounds": len(rounds), "drafted": len(verdicts), "accepted": accepted,
-            "tested": tested, "acceptance_rate": accepted / max(1, len(verdicts)), "tested_rate": accepted / max(1, tested),
-            "acceptance_by_position": [], "tokens_per_round": sum(len(r["emitted"]) for r in drafting) / max(1, len(drafting)),
-            "ttft_s": rounds[0]["elapsed_s"], "decode_s": decode, "tokens_per_s": (len(out) - 1) / decode if decode else None,
-            "peak_memory_bytes": 700_000_000, "stop": stop}
+    return {
+        "text": "".join(e["text"] for e in out),
+        "new_tokens": len(out),
+        "rounds": len(rounds),
+        "drafted": len(verdicts),
+        "accepted": accepted,
+        "tested": tested,
+        "acceptance_rate": accepted / max(1, len(verdicts)),
+        "tested_rate": accepted / max(1, tested),
+        "acceptance_by_position": [],
+        "tokens_per_round": sum(len(r["emitted"]) for r in drafting) / max(1, len(drafting)),
+        "ttft_s": rounds[0]["elapsed_s"],
+        "decode_s": decode,
+        "tokens_per_s": (len(out) - 1) / decode if decode else None,
+        "peak_memory_bytes": 700_000_000,
+        "stop": stop,
+    }
 
 
 def plain(count: int, ttft: float) -> dict[str, Any]:
@@ -176,16 +234,36 @@ def plain(count: int, ttft: float) -> dict[str, Any]:
 
 
 def header(prompt: str, temperature: float, seed: int, draft_len: int, tree: bool) -> dict[str, Any]:
-    return {"target": "Synthetic target", "draft": "synthetic draft", "method": "draft", "verify": "tree" if tree else "chain", "lossless": True,
-            "device": "cpu", "dtype": "bfloat16", "prompt": prompt, "prompt_ids": [1], "sampling": {"temperature": temperature, "top_k": 0, "top_p": 1.0},
-            "draft_len": draft_len, "seed": seed, "costs": {"plain_step_s": 0.0285, "draft_step_s": 0.0021}, "weights": {}, "software": {}, "created": "2026-11-29T16:00:00Z"}
+    return {
+        "target": "Synthetic target",
+        "draft": "synthetic draft",
+        "method": "draft",
+        "verify": "tree" if tree else "chain",
+        "lossless": True,
+        "device": "cpu",
+        "dtype": "bfloat16",
+        "prompt": prompt,
+        "prompt_ids": [1],
+        "sampling": {"temperature": temperature, "top_k": 0, "top_p": 1.0},
+        "draft_len": draft_len,
+        "seed": seed,
+        "costs": {"plain_step_s": 0.0285, "draft_step_s": 0.0021},
+        "weights": {},
+        "software": {},
+        "created": "2026-11-29T16:00:00Z",
+    }
 
 
 def make(prompt="Explain why leaves change colour in autumn.", temperature=0.7, seed=7, draft_len=4, limit=96, tree=False) -> dict[str, Any]:
     rounds = list(Maker(temperature, seed, draft_len, limit, tree).rounds())
     all_ = totals(rounds)
-    return {"version": 1, "run": header(prompt, temperature, seed, draft_len, tree), "rounds": rounds, "totals": all_,
-            "plain": plain(all_["new_tokens"], rounds[0]["elapsed_s"])}
+    return {
+        "version": 1,
+        "run": header(prompt, temperature, seed, draft_len, tree),
+        "rounds": rounds,
+        "totals": all_,
+        "plain": plain(all_["new_tokens"], rounds[0]["elapsed_s"]),
+    }
 
 
 def lines(trace: dict[str, Any]) -> list[str]:

@@ -1,4 +1,5 @@
 """The player's pure functions, tested by Node's own test runner (the Node that playwright's package carries, else `node` on PATH)."""
+
 import json
 import os
 import shutil
@@ -36,9 +37,20 @@ def traces(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("name", ["trace", "steps", "words"])
 def test_pure_functions(name, traces, tmp_path):
     # Plain Node takes `.js` files without a package.json for modules only by detection or this flag.
-    run = subprocess.run([node(), "--experimental-default-type=module", "--test", str(HERE / "js" / f"{name}.test.mjs")], text=True, capture_output=True,
-                         env={**os.environ, "SPECSCOPE_TRACES": str(traces)}, timeout=120)
+    run = subprocess.run(
+        [node(), "--experimental-default-type=module", "--test", str(HERE / "js" / f"{name}.test.mjs")],
+        text=True,
+        capture_output=True,
+        env={**os.environ, "SPECSCOPE_TRACES": str(traces)},
+        timeout=120,
+    )
     if "bad option" in run.stderr:
-        run = subprocess.run([node(), "--test", str(HERE / "js" / f"{name}.test.mjs")], text=True, capture_output=True, env={**os.environ, "SPECSCOPE_TRACES": str(traces)}, timeout=120)
+        run = subprocess.run(
+            [node(), "--test", str(HERE / "js" / f"{name}.test.mjs")],
+            text=True,
+            capture_output=True,
+            env={**os.environ, "SPECSCOPE_TRACES": str(traces)},
+            timeout=120,
+        )
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
     assert "# pass 0" not in run.stdout and "pass" in run.stdout

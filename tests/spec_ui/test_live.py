@@ -1,4 +1,6 @@
 """The live generator: growing text, one sentence, an end that always comes, and an inner stream that is always closed."""
+
+import itertools
 import json
 import logging
 
@@ -18,7 +20,7 @@ def run(engine, *fields, **options):
 def test_the_text_only_grows_and_ends_measured():
     out = run(FakeEngine())
     texts = [t for t, _ in out]
-    assert all(b.startswith(a) for a, b in zip(texts, texts[1:]))
+    assert all(b.startswith(a) for a, b in itertools.pairwise(texts))
     lines = [json.loads(x) for x in texts[-1].splitlines()]
     assert lines[0]["source"] == "live" and lines[0]["run"]["prompt"] == "Explain rain."
     assert [("totals" in x, bool(x.get("plain"))) for x in lines[-2:]] == [(True, False), (True, True)]
@@ -28,22 +30,30 @@ def test_the_text_only_grows_and_ends_measured():
 
 def test_refusals_leave_the_player_alone():
     engine = FakeEngine()
-    (text, notice), = run(engine, "", *FIELDS[1:])
+    ((text, notice),) = run(engine, "", *FIELDS[1:])
     assert text is None and json.loads(notice)["kind"] == "error" and engine.requests == []
 
 
-@pytest.mark.parametrize("phase, words", [("idle", "not ready yet"), ("downloading", "not ready yet (62 %)"), ("loading", "not ready yet"), ("failed", "no live model")])
+@pytest.mark.parametrize(
+    "phase, words", [("idle", "not ready yet"), ("downloading", "not ready yet (62 %)"), ("loading", "not ready yet"), ("failed", "no live model")]
+)
 def test_not_ready(phase, words):
     engine = FakeEngine(phase=phase, progress=0.62)
-    (text, notice), = run(engine)
+    ((text, notice),) = run(engine)
     assert text is None and words in json.loads(notice)["text"] and engine.requests == []
 
 
-@pytest.mark.parametrize("failure, sentence", [(UserError("The prompt is too long."), "The prompt is too long."), (EnvironmentFailure("No memory."), "No memory."),
-                                               (RuntimeError("Explain rain."), "The run failed on the server; please try again.")])
+@pytest.mark.parametrize(
+    "failure, sentence",
+    [
+        (UserError("The prompt is too long."), "The prompt is too long."),
+        (EnvironmentFailure("No memory."), "No memory."),
+        (RuntimeError("Explain rain."), "The run failed on the server; please try again."),
+    ],
+)
 def test_failures_are_sentences_and_prompts_stay_out_of_the_log(failure, sentence, caplog):
     with caplog.at_level(logging.DEBUG):
-        text, notice = run(FakeEngine(fail=failure))[-1]
+        _text, notice = run(FakeEngine(fail=failure))[-1]
     assert json.loads(notice) == {"kind": "error", "text": sentence}
     assert "Explain rain." not in caplog.text
     assert isinstance(failure, (UserError, EnvironmentFailure)) or "RuntimeError" in caplog.text

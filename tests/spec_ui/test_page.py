@@ -1,4 +1,5 @@
 """The page's parts without a browser: recordings, examples, launch arguments, bundle, and what must never be imported."""
+
 import json
 import subprocess
 import sys
@@ -26,8 +27,16 @@ def folder(tmp_path):
 def test_recordings_are_found_by_example_and_method(folder):
     assert set(recordings.load(folder)) == {"chat-draft", "chat-lookup", "list-lookup", "story-draft"}
     assert recordings.first(folder)[0] == "chat"
-    prompt = lambda *a: recordings.prompt_of(recordings.pick(*a, folder))
-    assert (prompt("chat", "lookup"), prompt("chat", "draft"), prompt("list", "draft"), prompt("story", "draft")) == ("chat-lookup", "chat-draft", "list-lookup", "story")
+
+    def prompt(*a):
+        return recordings.prompt_of(recordings.pick(*a, folder))
+
+    assert (prompt("chat", "lookup"), prompt("chat", "draft"), prompt("list", "draft"), prompt("story", "draft")) == (
+        "chat-lookup",
+        "chat-draft",
+        "list-lookup",
+        "story",
+    )
     assert recordings.pick("code", "draft", folder) is None
     lines = [json.loads(x) for x in recordings.pick("chat", "draft", folder).splitlines()]
     assert lines[0]["source"] == "recorded" and "totals" in lines[-1] and all("emitted" in x for x in lines[1:-1])
@@ -49,7 +58,13 @@ def test_six_examples_fit_the_limits():
 
 
 def test_importing_the_page_touches_no_model_library():
-    code = "import sys, spec_ui.page; bad = [m for m in ('torch', 'transformers', 'gguf') if m in sys.modules]; assert not bad, bad; import os; assert os.environ['GRADIO_ANALYTICS_ENABLED'] == 'False'"
+    code = "\n".join(
+        (
+            "import os, sys, spec_ui.page",
+            "assert not {'torch', 'transformers', 'gguf'} & set(sys.modules)",
+            "assert os.environ['GRADIO_ANALYTICS_ENABLED'] == 'False'",
+        )
+    )
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True)
     assert run.returncode == 0, run.stderr[-800:]
 
@@ -59,13 +74,16 @@ def test_core_never_imports_gradio_and_the_page_never_imports_torch():
         assert "import gradio" not in path.read_text(encoding="utf-8"), path
     for path in (ROOT / "spec_ui").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        assert "import torch" not in text and "transformers" not in text.replace("never imports torch or transformers", "").replace("imports torch or transformers", ""), path
+        assert "import torch" not in text and "transformers" not in text.replace("never imports torch or transformers", "").replace(
+            "imports torch or transformers", ""
+        ), path
 
 
 def test_the_bundle_is_one_script_that_can_stand_inline():
     script = bundle.script()
     assert "</script" not in script.lower() and "import {" not in script and "\nexport " not in script
-    assert {name for name, _ in bundle.modules()} == {p.name for p in (ROOT / "assets/js").glob("*.js")}, "every module is used, none is forgotten"
+    order = [name for name, _ in bundle.modules()]
+    assert order[-1] == bundle.ENTRY and order.index("trace.js") < order.index("steps.js") < order.index("player.js")
     assert "</style" not in bundle.styles("player", "frame", "page").lower()
     for danger in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://"):
         assert danger not in script.replace("http://www.w3.org/2000/svg", ""), danger

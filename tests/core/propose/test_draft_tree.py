@@ -113,9 +113,9 @@ def test_this_proof_finds_a_law_that_siblings_were_not_drawn_from(monkeypatch):
             draft.q[1] = draft.q[0]
             return draft
 
-    to = tiny.DecoderTarget(tiny.decoder(vocab_size=3), None, ())
+    to = tiny.DecoderTarget(tiny.decoder(vocab_size=5), None, ())
     with pytest.raises(AssertionError):
-        closing.exact_law(lambda to: Careless(tiny.decoder(7, vocab_size=3), None, (2,)), to, [1, 0], OPTIONS["T=1"], 1, monkeypatch)
+        closing.exact_law(lambda to: Careless(tiny.decoder(7, vocab_size=5), None, (3,)), to, [1, 0], Sampling(3.0), 1, monkeypatch)
 
 
 @pytest.mark.parametrize("sampling", [Sampling(1.0), Sampling(1.2, 6, 0.9, 0.05, 1.5)], ids=["T=1", "all"])

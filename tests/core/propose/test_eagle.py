@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from core.decoder import Decoder
+from core.errors import UserError
 from core.formats import eagle as eagle_format
 from core.formats import sniff
 from core.probs import Sampling
@@ -17,8 +18,8 @@ from tests.core.heads import F64, EagleReference, H, L, V
 from tests.core.test_statistics import p_value
 from tests.core.tiny import PROMPT, decode, emitted
 
-FLAGS = {"plain": {}, "norm_before_residual": {"norm_before_residual": True}, "fc_norm": {"fc_norm": True}, "norm_before_fc": {"norm_before_fc": True},
-         "norm_output": {"norm_output": True}, "all": {"norm_before_residual": True, "fc_norm": True, "norm_output": True}}
+FLAGS = {"plain": {}, **{name: {name: True} for name in ("norm_before_residual", "fc_norm", "norm_before_fc", "norm_output")},
+         "all": {"norm_before_residual": True, "fc_norm": True, "norm_output": True}}
 
 
 class Watched(Eagle):
@@ -108,7 +109,6 @@ def test_eagle3_variants(tmp_path, case):
     folder = tmp_path / "head"
     if case == "narrow head":           # 3 * H_target != H: whatever decides by width goes wrong here
         heads.eagle3(folder, h=24, embed=True)
-        (folder / "config.json").write_text((folder / "config.json").read_text().replace('"hidden_size": 24', '"hidden_size": 24, "target_hidden_size": 32'))
     elif case == "whole vocabulary":
         heads.eagle3(folder, reduced=False)
     elif case == "vLLM names":
@@ -149,7 +149,7 @@ def test_rejections_leave_nothing_behind(tmp_path, markov, tree):
     """Trap 34: after rounds that accept 0, some and all, the head's rows hold the target's states, not its own guesses."""
     head = noisy_perfect(tmp_path, markov, 0.25)
     proposer = Watched(head, tree)
-    run, rounds = decode(DecoderTarget(markov, None, ()), proposer, max_new_tokens=40, draft_len=3)
+    _, rounds = decode(DecoderTarget(markov, None, ()), proposer, max_new_tokens=40, draft_len=3)
     kept = {sum(d.verdict == "accepted" for d in r.drafted) for r in rounds if r.drafted}
     assert len(kept) > 2
     if tree == "chain":
@@ -166,7 +166,8 @@ def _of(head: EagleHead, target: Decoder) -> EagleReference:
     out.t = {f"self_attn.{n}_proj.weight": w for n, w in zip(names, layer.qkv.weight.detach().split([H, 16, 16]))}
     gate, up = layer.gate_up.weight.detach().chunk(2)
     out.t |= {"self_attn.o_proj.weight": layer.o.weight.detach(), "mlp.gate_proj.weight": gate, "mlp.up_proj.weight": up,
-              "mlp.down_proj.weight": layer.down.weight.detach(), "fc.weight": layer.fc.weight.detach(), "post_attention_layernorm.weight": layer.post_norm.detach()}
+              "mlp.down_proj.weight": layer.down.weight.detach(), "fc.weight": layer.fc.weight.detach(),
+              "post_attention_layernorm.weight": layer.post_norm.detach()}
     out.target, out.flags, out.first, out.embed = target, {}, True, target.embed.detach()
     return out
 
@@ -291,6 +292,43 @@ def test_rounds_without_a_proposal_lose_no_state(tmp_path):
     proposer = Seldom(head_of(folder, target))
     decode(DecoderTarget(target, None, ()), proposer, max_new_tokens=24, draft_len=2)
     agree(EagleReference(folder, target), proposer.log)
+
+
+@pytest.mark.parametrize("length", ["auto", "heuristic", 1])
+def test_draft_lengths_are_the_loops(tmp_path, markov, length):
+    to = DecoderTarget(markov, None, ())
+    run, rounds = decode(to, Eagle(noisy_perfect(tmp_path, markov, 0.05)), max_new_tokens=30, draft_len=length)
+    assert run.new_tokens == tiny.greedy(markov, PROMPT, 30)
+    assert len({len(r.drafted) for r in rounds[1:-1]}) > 1 or length != "heuristic"
+
+
+@pytest.mark.parametrize("settings", [{}, {"tree": "auto"}, {"tree": "3x2"}], ids=str)
+def test_costs_can_be_measured(tmp_path, settings):
+    from core import costs
+    target = heads.target()
+    to = DecoderTarget(target, None, ())
+    proposer = Eagle(head_of(heads.eagle3(tmp_path), target), **settings)
+    assert costs.draft_seconds(to, proposer, 2) > 0
+    run, _ = decode(to, proposer, max_new_tokens=6)
+    assert run.new_tokens == tiny.greedy(target, PROMPT, 6)
+
+
+def test_trees_that_are_none_are_refused(tmp_path):
+    head = head_of(heads.eagle3(tmp_path), heads.target())
+    for tree in ("bushy", "0x2", "", "41", "9x9x9"):
+        with pytest.raises(UserError):
+            Eagle(head, tree)
+
+
+def test_lookup_before_eagle(tmp_path):
+    from core.propose.combined import Combined
+    from core.propose.prompt_lookup import PromptLookup
+    target, prompt = heads.target(), [3, 1, 4, 1, 5, 9, 3, 1, 4, 1, 5, 9, 3, 1, 4]
+    folder = heads.eagle3(tmp_path)
+    head = Watched(head_of(folder, target))
+    run, _ = decode(DecoderTarget(target, None, ()), Combined(PromptLookup(3, 2, "recent"), head), prompt, max_new_tokens=20, draft_len=3)
+    assert run.new_tokens == tiny.greedy(target, prompt, 20)
+    agree(EagleReference(folder, target), head.log)
 
 
 def test_aux_states_are_those_of_transformers(tmp_path):

@@ -183,7 +183,8 @@ def test_runs_of_the_real_loop_follow_the_target(tmp_path):
     heads.write(tmp_path, {}, {f"{h}.{name}": t for h in range(2) for name, t in (("0.linear.weight", make(H, H)), ("0.linear.bias", make(H)),
                                                                                 ("1.weight", make(8, H)))}, "medusa_lm_head.safetensors")
     sampling, to, made = Sampling(1.1, top_p=0.95), DecoderTarget(target, None, ()), heads_of(tmp_path, target)
-    tokens = [decode(to, Medusa(made, "2x2"), START, sampling=sampling, seed=seed, max_new_tokens=3, record=False)[0].new_tokens for seed in range(300)]
+    tokens = [decode(to, Medusa(made, "2x2"), START, sampling=sampling, seed=seed, max_new_tokens=3, record=False)[0].new_tokens
+              for seed in range(300)]
     assert p_value(torch.tensor([t[:2] for t in tokens]), laws(target, sampling)) > 0.001
 
 
@@ -279,3 +280,20 @@ def test_trees_that_are_none_are_refused(tmp_path):
     for tree in ("1x1x1x1", "0x2", "bushy", ""):
         with pytest.raises(UserError):
             Medusa(made, tree)
+
+
+def test_tuning_measures_guesses_and_candidates(tmp_path):
+    from core import load, tune_heads
+    from core.text import NoText
+
+    class Words(NoText):
+        def chat(self, prompt, system):
+            return PROMPT
+
+    target = heads.target()
+    heads.medusa(tmp_path, heads=4)
+    pair = load.Pair("tiny", "tiny", DecoderTarget(target, None, ()), Words(), {}, {"medusa": tmp_path})
+    table = tune_heads.accuracy(pair, ["a"], 24)
+    assert len(table) == 4 and all(len(row) == tune_heads.RANKS and 0 <= sum(row) <= 1 for row in table)
+    result = tune_heads.tune(pair, "medusa", ["a"], 6)
+    assert len(result["rows"]) == len(tune_heads.CANDIDATES["medusa"]) and "vs plain" in tune_heads.table(result)

@@ -139,7 +139,7 @@ def test_the_closing_list(name):
     closing.penalty_is_plain(make(name), 1.3)
     closing.penalty_is_plain(make(name), 1e9)
     closing.lengths(make(name))
-    assert closing.eos_everywhere(make(name), LIKE_THE_OUTPUT) >= {0, 1, 2}
+    assert closing.eos_everywhere(make(name), LIKE_THE_OUTPUT) >= {0, 1}
     closing.twice(make(name))
     closing.caches_agree(make(name))
     closing.caches_agree(make(name), sampling=Sampling(1.0))

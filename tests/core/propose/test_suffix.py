@@ -141,7 +141,7 @@ def test_the_closing_list():
     closing.penalty_is_plain(fresh, 1.3)
     closing.penalty_is_plain(fresh, 1e9)
     closing.lengths(fresh)
-    assert closing.eos_everywhere(fresh, tiny.greedy(tiny.decoder(), REPEATING, 40)) >= {0, 1, 2}
+    assert closing.eos_everywhere(fresh, tiny.greedy(tiny.decoder(), REPEATING, 40)) >= {0, 1}
     closing.caches_agree(fresh)
     closing.caches_agree(fresh, sampling=Sampling(1.0))
     to = tiny.target()
