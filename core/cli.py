@@ -99,11 +99,12 @@ def parser() -> Parser:
     bench.set_defaults(act=_bench)
 
     tune = commands.add_parser("tune", help="measure a method's choices on this target and machine")
-    tune.add_argument("what", choices=["early-exit"], help="early-exit: which layers the draft may skip")
+    tune.add_argument("what", choices=["draft", "early-exit", "eagle", "medusa", "lookup"], metavar="METHOD",
+                      help="draft, eagle, medusa: chains and trees; early-exit: which layers the draft may skip; lookup: draft lengths")
     _model_options(tune)
     tune.add_argument("--prompts", type=_whole, default=3, metavar="N", help="how many of the example prompts (default 3)")
     tune.add_argument("--max-new-tokens", type=_whole, default=48, metavar="N", help="default 48")
-    tune.add_argument("--draft-len", type=_whole, default=3, metavar="K", help="default 3")
+    tune.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (default 0)")
     tune.add_argument("--json", metavar="FILE", help="write the table as JSON, - for stdout")
     tune.set_defaults(act=_tune)
 
@@ -128,7 +129,8 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--system", metavar="TEXT", help="system turn")
     p.add_argument("--raw", action="store_true", help="skip the chat template")
     p.add_argument("--draft-len", type=_draft_len, metavar="K", help="tokens drafted a round, auto or heuristic (default 4)")
-    p.add_argument("--verify", default="chain", help="chain, or block: the whole block's joint law at once (default chain)")
+    p.add_argument("--verify", default="chain", help="chain; block: the joint law of the whole block at once (default chain)")
+    p.add_argument("--typical", dest="verify", action="store_const", const="typical", help="typical acceptance (Medusa): LOSSY, keeps what the target finds likely enough")
     p.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (default 0)")
     p.add_argument("--top-k", type=_whole, default=0, help="0 is off (default 0)")
     p.add_argument("--top-p", type=float, default=1.0, help="1 is off (default 1)")
@@ -333,10 +335,10 @@ def _bench(args: argparse.Namespace) -> int:
 
 def _tune(args: argparse.Namespace) -> int:
     from core import prompts, tune
-    if not (args.prompts and args.max_new_tokens and args.draft_len):
-        raise UserError("--prompts, --max-new-tokens and --draft-len must be at least 1.")
+    if not (args.prompts and args.max_new_tokens):
+        raise UserError("--prompts and --max-new-tokens must be at least 1.")
     _check_writable(args.json)
-    result = tune.tune(_load(args), list(prompts.examples().values())[:args.prompts], args.max_new_tokens, args.draft_len,
+    result = tune.tune(_load(args), args.what, list(prompts.examples().values())[:args.prompts], args.max_new_tokens, args.temperature,
                        report=lambda m: print(m, file=sys.stderr))
     _write_json(args.json, result)
     if args.json != "-":

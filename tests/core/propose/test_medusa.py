@@ -283,7 +283,7 @@ def test_trees_that_are_none_are_refused(tmp_path):
 
 
 def test_tuning_measures_guesses_and_candidates(tmp_path):
-    from core import load, tune_heads
+    from core import load, medusa_accuracy, tune
     from core.text import NoText
 
     class Words(NoText):
@@ -293,7 +293,7 @@ def test_tuning_measures_guesses_and_candidates(tmp_path):
     target = heads.target()
     heads.medusa(tmp_path, heads=4)
     pair = load.Pair("tiny", "tiny", DecoderTarget(target, None, ()), Words(), {}, {"medusa": tmp_path})
-    table = tune_heads.accuracy(pair, ["a"], 24)
-    assert len(table) == 4 and all(len(row) == tune_heads.RANKS and 0 <= sum(row) <= 1 for row in table)
-    result = tune_heads.tune(pair, "medusa", ["a"], 6)
-    assert len(result["rows"]) == len(tune_heads.CANDIDATES["medusa"]) and "vs plain" in tune_heads.table(result)
+    table = medusa_accuracy.accuracy(pair, ["a"], 24)
+    assert len(table) == 4 and all(len(row) == medusa_accuracy.RANKS and 0 <= sum(row) <= 1 for row in table)
+    result = tune.tune(pair, "medusa", ["a"], 6)
+    assert len(result["rows"]) == len(tune.candidates("medusa", 3)) and "vs plain" in tune.table(result)
