@@ -1,4 +1,5 @@
 """Specscope's page: `python app.py [--host H] [--port N]`; without them GRADIO_SERVER_NAME and GRADIO_SERVER_PORT, else 127.0.0.1."""
+
 import argparse
 
 from core.engine import Engine

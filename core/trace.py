@@ -98,7 +98,7 @@ class Totals:
     tokens_per_round: float | None = None      # emitted by rounds that drafted / those rounds
     ttft_s: float = 0.0
     decode_s: float = 0.0                      # from the first token to the last
-    tokens_per_s: float | None = None          # (new_tokens - 1) / decode_s
+    tokens_per_s: float | None = None          # new_tokens / (ttft_s + decode_s)
     peak_memory_bytes: int | None = None
     stop: str = "length"
 

@@ -18,7 +18,8 @@ _SCRIPT = (
     "| until| spring|."
 )
 SCRIPT = list(_SCRIPT.split("|"))
-OTHER = list(" is| plant| called| a| of| with| to| light| sun| shade| brown| slowly| quickly| often| never| water|ing|s|!| so".split("|"))
+_OTHER = " is| plant| called| a| of| with| to| light| sun| shade| brown| slowly| quickly| often| never| water|ing|s|!| so"
+OTHER = list(_OTHER.split("|"))
 VOCAB = ["<|im_end|>", *dict.fromkeys(SCRIPT + OTHER)]
 EOS = 0
 LISTED = 8
