@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from core import catalog
 from core.errors import EnvironmentFailure, UserError
 
 TIME_LIMIT = 60.0       # seconds a visitor's run may take, plain decoding included
@@ -24,8 +25,9 @@ class MethodInfo:
     name: str
     label: str
     lossless: bool
-    settings: tuple[str, ...]
+    settings: tuple[str, ...]       # names of what it reads of a request, its own settings last
     note: str
+    details: tuple[dict[str, Any], ...] = ()    # its own settings: name, flag, kind, default, help, low, high, choices
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Engine:
         self._threads = 1
         self._costs: dict[str, dict[str, Any]] = {}
         self._calibration: dict[str, Any] | None = None
-        self._known: list[MethodInfo] = [_PLAIN]
+        self._known: list[MethodInfo] = _named()
 
     def start(self) -> None:
         """Begin loading in the background; a second call does nothing, after a failure it tries again."""
@@ -129,7 +131,8 @@ class Engine:
             self._busy.release()
 
     def stream(self, request: RunRequest) -> Iterator[str]:
-        """NDJSON lines: head, one a round, totals with plain null, then (baseline) totals again with plain measured.
+        """NDJSON lines: head, one a round, totals with plain null, then (baseline) totals again with plain measured;
+        in between now and then {"plain_progress": {"tokens": n}}, so that a visitor who leaves is noticed.
 
         Closing the generator ends the run within one round and frees its caches. A run over TIME_LIMIT ends with stop "cancelled".
         Raises UserError for a request that cannot run, EnvironmentFailure while no model is ready or another run is on.
@@ -169,6 +172,8 @@ class Engine:
                 for so_far in baseline:
                     if time.monotonic() > end:
                         return
+                    if len(so_far) % 8 == 0:
+                        yield trace.dumps({"plain_progress": {"tokens": len(so_far)}}) + "\n"
                 plain = stats.plain_record(so_far)
             finally:
                 baseline.close()
@@ -177,7 +182,11 @@ class Engine:
 
 def _info(method: Any) -> MethodInfo:
     names = (("draft_len",) if method.drafts else ()) + tuple(s.name for s in method.settings)
-    return MethodInfo(method.name, method.label, True, names, method.note)
+    details = tuple({"name": s.name, "flag": s.flag, "kind": s.kind.__name__, "default": s.default, "help": s.help, "low": s.low, "high": s.high,
+                     "choices": list(s.choices)} for s in method.settings)
+    return MethodInfo(method.name, method.label, True, names, method.note, details)
 
 
-_PLAIN = MethodInfo("plain", "nobody", True, (), "Plain decoding: one pass of the target for each token.")
+def _named() -> list[MethodInfo]:
+    """All methods by name and words, before the model is there to say which of them it can run."""
+    return [MethodInfo(name, label, True, () if name == "plain" else ("draft_len",), note) for name, (label, note) in catalog.WORDS.items()]

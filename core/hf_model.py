@@ -188,9 +188,10 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device) -> HFModel:
         raise
     except (ValueError, KeyError, TypeError, OSError, ImportError, RuntimeError) as error:
         raise UserError(f"{folder} cannot be loaded by transformers: {_first_line(error)}") from None
-    for what, is_ in (("missing_keys", "is missing"), ("unexpected_keys", "is unexpected"), ("mismatched_keys", "has another shape than the config asks for")):
-        for name in sorted(map(str, info.get(what) or ())):
-            raise UserError(f"{folder}: tensor {name!r} {is_}.")
+    for what, is_ in (("missing_keys", "is missing"), ("unexpected_keys", "is unexpected"), ("mismatched_keys", "has another shape")):
+        names = sorted(map(str, info.get(what) or ()))
+        if names:
+            raise UserError(f"{folder}: tensor {names[0]!r} {is_}.")
     return HFModel(model.to(device), folder.name)
 
 

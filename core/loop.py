@@ -81,7 +81,7 @@ class Decoding:
             self.ctx.seen = torch.zeros(target.vocab_size, dtype=torch.bool, device=target.device)
             self.ctx.seen[self.tokens] = True
         proposer.begin(self.ctx)
-        self.began = time.perf_counter()
+        self.spent = 0.0                # seconds inside rounds: what the reader of a round does between two of them is not decoding
 
     @property
     def new_tokens(self) -> list[int]:
@@ -128,7 +128,8 @@ class Decoding:
         self._keep(len(pending), len(draft), path, states)
         self.index += 1
         t3 = time.perf_counter()
-        round_.draft_s, round_.verify_s, round_.other_s, round_.elapsed_s = t1 - t0, t2 - t1, t3 - t2, t3 - self.began
+        self.spent += t3 - t0
+        round_.draft_s, round_.verify_s, round_.other_s, round_.elapsed_s = t1 - t0, t2 - t1, t3 - t2, self.spent
         return round_
 
     def _settle(self, round_: Round, draft: Draft, tree: Tree | None, logits: Tensor) -> list[int]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from core import catalog
 from core.errors import UserError
 from core.load import Pair
 from core.propose.base import Proposer
@@ -20,13 +21,19 @@ from core.settings import Setting, complete
 
 @dataclass(frozen=True)
 class Method:
-    name: str
-    label: str                                      # what the page calls it
-    note: str                                       # one sentence for people
+    name: str                                       # core.catalog has its words
     build: Callable[..., Proposer]                  # build(pair, **settings)
     settings: tuple[Setting, ...] = ()
     needs: str | None = None                        # the draft it needs in Pair.drafts, None = nothing
     drafts: bool = True                             # whether --draft-len means anything
+
+    @property
+    def label(self) -> str:
+        return catalog.WORDS[self.name][0]
+
+    @property
+    def note(self) -> str:
+        return catalog.WORDS[self.name][1]
 
     def proposer(self, pair: Pair, given: dict[str, Any] | None = None) -> Proposer:
         """Raises UserError for a setting that is unknown or out of range, or a draft that the pair does not have."""
@@ -34,22 +41,15 @@ class Method:
 
 
 METHODS = {m.name: m for m in (
-    Method("draft", "draft model", "A small model writes ahead; the target checks all of it in one pass.", DraftModel.build,
-           DraftModel.settings, needs="draft"),
-    Method("lookup", "earlier text", "What followed the same few tokens earlier in the prompt or answer is proposed again; no model, no cost.",
-           PromptLookup.build, PromptLookup.settings),
-    Method("suffix", "habits", "What most often followed the same tokens, in this text and in this model's earlier answers.", Suffix.build,
-           Suffix.settings),
-    Method("lookup+draft", "earlier text or draft model", "Earlier text where a long match is found, else the draft model.",
-           *Combined.builder(DraftModel), needs="draft"),
-    Method("eagle", "EAGLE", "A one-layer head reads the target's inner states and writes ahead.", Eagle.build, Eagle.settings, needs="eagle"),
-    Method("lookup+eagle", "earlier text or EAGLE", "Earlier text where a long match is found, else the EAGLE head.", *Combined.builder(Eagle),
-           needs="eagle"),
-    Method("medusa", "Medusa", "Small heads on the target's last state guess several tokens at once.", Medusa.build, Medusa.settings,
-           needs="medusa"),
-    Method("early-exit", "own layers", "The target drafts with some of its own layers left out; needs nothing more, pays only for targets "
-           "trained to exit early.", EarlyExit.build, EarlyExit.settings),
-    Method("plain", "nobody", "Plain decoding: one pass of the target for each token.", lambda pair: Proposer(), drafts=False),
+    Method("draft", DraftModel.build, DraftModel.settings, needs="draft"),
+    Method("eagle", Eagle.build, Eagle.settings, needs="eagle"),
+    Method("medusa", Medusa.build, Medusa.settings, needs="medusa"),
+    Method("lookup", PromptLookup.build, PromptLookup.settings),
+    Method("suffix", Suffix.build, Suffix.settings),
+    Method("lookup+draft", *Combined.builder(DraftModel), needs="draft"),
+    Method("lookup+eagle", *Combined.builder(Eagle), needs="eagle"),
+    Method("early-exit", EarlyExit.build, EarlyExit.settings),
+    Method("plain", lambda pair: Proposer(), drafts=False),
 )}
 
 

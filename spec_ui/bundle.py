@@ -3,6 +3,7 @@
 The modules are plain ES modules (Node's test runner imports them as they are). Joined, each becomes a function that returns what it
 exports, and `import { a } from "./x.js"` becomes a look-up in that: the result runs inline, from a file, anywhere.
 """
+
 from __future__ import annotations
 
 import re
@@ -15,8 +16,8 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.M)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) (\w+))", re.M)
 
 
-def modules(entry: str = ENTRY) -> list[tuple[str, str]]:
-    """(name, source) of every module the entry needs, each after those it imports."""
+def modules(*entries: str) -> list[tuple[str, str]]:
+    """(name, source) of every module the entries need, each after those it imports."""
     done: dict[str, str] = {}
 
     def visit(name: str) -> None:
@@ -27,7 +28,8 @@ def modules(entry: str = ENTRY) -> list[tuple[str, str]]:
             visit(f"{needed}.js")
         done[name] = source
 
-    visit(entry)
+    for entry in entries or (ENTRY,):
+        visit(entry)
     return list(done.items())
 
 
@@ -38,10 +40,12 @@ def _scoped(name: str, source: str) -> str:
 
 
 @lru_cache
-def script(entry: str = ENTRY) -> str:
-    """One classic script that puts the entry's exports, and `mount`, on `window.Specscope`."""
-    body = "\n".join(_scoped(name, source) for name, source in modules(entry))
-    return f'(() => {{\n"use strict";\n{body}\nwindow.Specscope = {{ ...$player, ...${entry.removesuffix(".js")} }};\n}})();\n'
+def script(*entries: str) -> str:
+    """One classic script that puts what the entries export, and `mount`, on `window.Specscope`."""
+    entries = entries or (ENTRY,)
+    body = "\n".join(_scoped(name, source) for name, source in modules(*entries))
+    exports = ", ".join(f"...${entry.removesuffix('.js')}" for entry in entries)
+    return f'(() => {{\n"use strict";\n{body}\nwindow.Specscope = {{ ...$player, {exports} }};\n}})();\n'
 
 
 @lru_cache

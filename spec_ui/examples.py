@@ -1,8 +1,10 @@
 """The ready prompts (assets/prompts/examples.toml)."""
+
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
+
+import tomllib
 
 from spec_ui.bundle import ASSETS
 

@@ -1,9 +1,10 @@
 """What a visitor may ask for, checked on the server at every event; the browser's sliders are only a convenience."""
+
 from __future__ import annotations
 
 import math
 
-from core.engine import RunRequest   # light: torch comes with the loading thread
+from core.engine import RunRequest  # light: torch comes with the loading thread
 
 PROMPT_CHARS = 4000
 NEW_TOKENS = (1, 256)
@@ -46,7 +47,9 @@ def check_method(method: object, known: list[str]) -> str:
     return method
 
 
-def check(prompt: object, method: object, draft_len: object, temperature: object, top_p: object, seed: object, max_new: object, known: list[str]) -> RunRequest:
+def check(
+    prompt: object, method: object, draft_len: object, temperature: object, top_p: object, seed: object, max_new: object, known: list[str]
+) -> RunRequest:
     """The request, or Refused with one sentence. Models, paths and devices are not among the things a visitor can name."""
     prompt, method = check_prompt(prompt), check_method(method, known)
     heat = _number(temperature, "Temperature")
@@ -55,5 +58,12 @@ def check(prompt: object, method: object, draft_len: object, temperature: object
     mass = _number(top_p, "Top-p")
     if not 0 < mass <= 1:
         raise Refused("Top-p must be above 0 and at most 1.")
-    return RunRequest(prompt, method, draft_len=_whole(draft_len, "Draft length", DRAFT_LEN), temperature=heat, top_p=mass,
-                      seed=_whole(seed, "Seed", SEED), max_new_tokens=_whole(max_new, "The number of new tokens", NEW_TOKENS))
+    return RunRequest(
+        prompt,
+        method,
+        draft_len=_whole(draft_len, "Draft length", DRAFT_LEN),
+        temperature=heat,
+        top_p=mass,
+        seed=_whole(seed, "Seed", SEED),
+        max_new_tokens=_whole(max_new, "The number of new tokens", NEW_TOKENS),
+    )

@@ -1,10 +1,12 @@
 """A live run as the page sees it: checked request in, growing NDJSON and one sentence out. Prompts are never logged."""
+
 from __future__ import annotations
 
 import json
 import logging
 import time
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from core.errors import EnvironmentFailure, UserError
 from spec_ui.limits import RUN_SECONDS, Refused, check
@@ -33,7 +35,8 @@ def not_ready(state: Any) -> str | None:
         return None
     if state.phase == "failed":
         return load_sentence(state)[0]
-    return f"The live model is not ready yet{f' ({round(100 * state.progress)} %)' if state.progress is not None else ''}: watch a recorded run and press Run again in a moment."
+    share = f" ({round(100 * state.progress)} %)" if state.progress is not None else ""
+    return f"The live model is not ready yet{share}: watch a recorded run and press Run again in a moment."
 
 
 def method_names(engine: Any) -> list[str]:
@@ -46,7 +49,7 @@ def run(engine: Any, *fields: Any, seconds: float = RUN_SECONDS, clock=time.mono
     When the page stops the run or its tab is closed, Gradio closes this generator; closing the engine's stream frees its cache.
     """
     try:
-        refusal = not_ready(engine.state())   # first: which methods there are is known once the model is
+        refusal = not_ready(engine.state())  # first: which methods there are is known once the model is
         if refusal:
             raise Refused(refusal)
         request = check(*fields, known=method_names(engine))
@@ -69,11 +72,16 @@ def run(engine: Any, *fields: Any, seconds: float = RUN_SECONDS, clock=time.mono
         yield text, say(*farewell(end, request.method))
     except (UserError, EnvironmentFailure) as error:
         yield _cut(text), say(str(error), "error")
-    except Exception as error:   # a bug of ours: the visitor gets a sentence, the log its kind and place (never the prompt)
+    except Exception as error:  # a bug of ours: the visitor gets a sentence, the log its kind and place (never the prompt)
         place = error.__traceback__
         while place and place.tb_next:
             place = place.tb_next
-        log.error("A live run failed: %s at %s:%s", type(error).__name__, place.tb_frame.f_code.co_filename if place else "?", place.tb_lineno if place else "?")
+        log.error(
+            "A live run failed: %s at %s:%s",
+            type(error).__name__,
+            place.tb_frame.f_code.co_filename if place else "?",
+            place.tb_lineno if place else "?",
+        )
         yield _cut(text), say("The run failed on the server; please try again.", "error")
     finally:
         if stream is not None:

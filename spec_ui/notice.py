@@ -1,4 +1,5 @@
 """Notice: one sentence for the visitor, drawn as text. Every refusal, state and failure reaches the page through it."""
+
 from __future__ import annotations
 
 import json
@@ -13,8 +14,14 @@ def say(text: str, kind: str = "info") -> str:
 
 class Notice(gr.HTML):
     def __init__(self, value: str = "{}", **kwargs):
-        super().__init__(value=value, html_template='<p class="ss-notice" role="status" aria-live="polite" hidden></p>', css_template="",
-                         apply_default_css=False, js_on_load="window.Specscope.gradioNotice(element, props, watch);", **kwargs)
+        super().__init__(
+            value=value,
+            html_template='<p class="ss-notice" role="status" aria-live="polite" hidden></p>',
+            css_template="",
+            apply_default_css=False,
+            js_on_load="window.Specscope.gradioNotice(element, props, watch);",
+            **kwargs,
+        )
 
     def preprocess(self, payload):
         return ""

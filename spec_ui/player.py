@@ -3,6 +3,7 @@
 The template is constant. Gradio would otherwise evaluate model text as a template (`${...}`, `{{...}}`); here the text reaches the page
 only through `textContent`, in assets/js.
 """
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -18,13 +19,20 @@ def plotly_file() -> Path:
 
 class TracePlayer(gr.HTML):
     def __init__(self, value: str = "", **kwargs):
-        super().__init__(value=value, html_template='<div class="ss-mount"></div>', css_template="", apply_default_css=False,
-                         js_on_load="window.Specscope.gradioPlayer(element, props, watch);", plotly=plotly_file().as_posix(), **kwargs)
+        super().__init__(
+            value=value,
+            html_template='<div class="ss-mount"></div>',
+            css_template="",
+            apply_default_css=False,
+            js_on_load="window.Specscope.gradioPlayer(element, props, watch);",
+            plotly=plotly_file().as_posix(),
+            **kwargs,
+        )
 
-    def preprocess(self, payload):   # the browser may send anything: a player is never an input
+    def preprocess(self, payload):  # the browser may send anything: a player is never an input
         return ""
 
-    def postprocess(self, value: str | None) -> str:   # not HTML: Gradio's check for <script> has nothing to say about it
+    def postprocess(self, value: str | None) -> str:  # not HTML: Gradio's check for <script> has nothing to say about it
         return value or ""
 
     def api_info(self) -> dict:

@@ -1,4 +1,5 @@
 """Recorded runs from assets/traces: what the page shows with no model loaded. Read once, kept as NDJSON text."""
+
 from __future__ import annotations
 
 import json
@@ -28,7 +29,11 @@ def to_ndjson(text: str) -> str:
     except ValueError:
         head, rest = text.split("\n", 1)
         return with_source(head, "recorded") + rest
-    lines = [{"version": data["version"], "run": data["run"], "source": "recorded"}, *data["rounds"], {"totals": data["totals"], "plain": data.get("plain")}]
+    lines = [
+        {"version": data["version"], "run": data["run"], "source": "recorded"},
+        *data["rounds"],
+        {"totals": data["totals"], "plain": data.get("plain")},
+    ]
     return "".join(map(_dump, lines))
 
 

@@ -1,4 +1,5 @@
 """The Watch tab: controls at the left, the player at the right. Playing a recording asks the server for nothing."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -16,6 +17,7 @@ RECORDED = "Playing a recorded run."
 
 class FreeSlider(gr.Slider):
     """A slider whose bounds are refused in our own words (limits.py), not in a pop-up."""
+
     is_template = True
 
     def preprocess(self, payload):
@@ -37,7 +39,15 @@ class FreeNumber(gr.Number):
 
 
 # What the engine calls its methods, for the recordings that are there before it is (core.methods needs torch).
-LABELS = {"draft": "draft model", "plain": "nobody", "lookup": "earlier text", "suffix": "habits", "early-exit": "own layers", "medusa": "Medusa", "eagle": "EAGLE"}
+LABELS = {
+    "draft": "draft model",
+    "plain": "nobody",
+    "lookup": "earlier text",
+    "suffix": "habits",
+    "early-exit": "own layers",
+    "medusa": "Medusa",
+    "eagle": "EAGLE",
+}
 
 
 def method_choices(engine: Any, traces: Path) -> list[tuple[str, str]]:
@@ -51,7 +61,9 @@ def method_choices(engine: Any, traces: Path) -> list[tuple[str, str]]:
 def _controls(engine: Any, traces: Path, example: str | None, prompt: str) -> dict[str, Any]:
     methods = method_choices(engine, traces)
     c: dict[str, Any] = {}
-    c["prompt"] = gr.Textbox(prompt, label="Prompt", lines=3, max_lines=8, elem_id="prompt", placeholder="Ask the small model something simple, in English.")
+    c["prompt"] = gr.Textbox(
+        prompt, label="Prompt", lines=3, max_lines=8, elem_id="prompt", placeholder="Ask the small model something simple, in English."
+    )
     c["example"] = FreeRadio(list(examples.load()), value=example, label="Examples", elem_id="example", elem_classes="ss-chips")
     c["method"] = FreeRadio(methods, value=methods[0][1] if methods else None, label="Who proposes", elem_id="method", elem_classes="ss-chips")
     c["draft_len"] = FreeSlider(*limits.DRAFT_LEN, value=4, step=1, label="Draft length", elem_id="draft-len", buttons=[])
@@ -59,7 +71,7 @@ def _controls(engine: Any, traces: Path, example: str | None, prompt: str) -> di
     c["top_p"] = FreeSlider(0.05, 1, value=1, step=0.05, label="Top-p", elem_id="top-p", buttons=[])
     c["max_new"] = FreeSlider(*limits.NEW_TOKENS, value=96, step=1, label="New tokens at most", elem_id="max-new", buttons=[])
     c["seed"] = FreeNumber(7, label="Seed", elem_id="seed", precision=None)
-    with gr.Column(elem_classes="ss-foot"):   # stays in sight when the controls are taller than the window
+    with gr.Column(elem_classes="ss-foot"):  # stays in sight when the controls are taller than the window
         with gr.Row(elem_classes="ss-runrow"):
             c["run"] = gr.Button("Run", variant="primary", elem_id="run", scale=3)
             c["stop"] = gr.Button("Stop", elem_id="stop", scale=1)
@@ -81,8 +93,17 @@ def build(page: gr.Blocks, engine: Any, traces: Path) -> None:
     light = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 
     fields = [c[name] for name in ("prompt", "method", "draft_len", "temperature", "top_p", "seed", "max_new")]
-    running = c["run"].click(partial(_stream, engine), fields, [player, c["notice"]], concurrency_id="model", concurrency_limit=1, show_progress="minimal",
-                             show_progress_on=[c["notice"]], trigger_mode="once", api_name="run")
+    running = c["run"].click(
+        partial(_stream, engine),
+        fields,
+        [player, c["notice"]],
+        concurrency_id="model",
+        concurrency_limit=1,
+        show_progress="minimal",
+        show_progress_on=[c["notice"]],
+        trigger_mode="once",
+        api_name="run",
+    )
     c["run"].click(None, js="() => window.Specscope.started()", **light)
     c["stop"].click(lambda: say("Stopped. What was decoded so far stays here."), None, c["notice"], cancels=[running], **light)
     c["example"].input(partial(_choose, engine, traces), [c["example"], c["method"]], [c["prompt"], player, c["notice"]], **light)
@@ -133,6 +154,6 @@ def _watch_load(engine: Any, traces: Path, method: Any):
         return notice, gr.skip(), gr.skip()
     choices = method_choices(engine, traces)
     names = [name for _, name in choices]
-    chosen = isinstance(method, str) and method in names and (method != "plain" or recordings.methods(traces))   # "plain" alone was no choice
+    chosen = isinstance(method, str) and method in names and (method != "plain" or recordings.methods(traces))  # "plain" alone was no choice
     value = method if chosen else names[0] if names else None
     return notice, gr.update(choices=choices, value=value), gr.Timer(active=False)

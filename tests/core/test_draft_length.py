@@ -13,6 +13,7 @@ from tests.core import check, tiny
 from tests.core.tiny import PROMPT, emitted
 
 FLAT = {"verify_s": {"1": 1.0, "2": 1.0, "9": 1.0}, "draft_step_s": 0.05}
+KNEE = {"verify_s": {"1": 1.0, "2": 1.1, "5": 1.2, "9": 2.5}, "draft_step_s": 0.1}
 STEEP = {"verify_s": {"1": 1.0, "2": 2.0}, "draft_step_s": 0.5}
 
 
@@ -49,7 +50,7 @@ def best_by_hand(auto: Auto, costs: dict) -> int:
     return 1 + rates.index(max(rates))
 
 
-@pytest.mark.parametrize("costs", [FLAT, STEEP, {"verify_s": {"1": 1.0, "2": 1.1, "5": 1.2, "9": 2.5}, "draft_step_s": 0.1}], ids=["flat", "steep", "knee"])
+@pytest.mark.parametrize("costs", [FLAT, STEEP, KNEE], ids=["flat", "steep", "knee"])
 def test_auto_takes_the_length_with_the_most_tokens_per_second(costs):
     auto = Auto(costs)
     for drafted, accepted in ((3, 3), (5, 1), (4, 4), (2, 0), (9, 9), (10, 10), (1, 1)):

@@ -45,7 +45,9 @@ def test_an_unknown_pair_fails_in_words():
 def test_stream_is_a_trace_with_plain_measured_last(engine):
     lines = stream(engine, method="draft", temperature=0.7)
     assert all(line.endswith("\n") and line.count("\n") == 1 for line in lines)
-    assert json.loads(lines[-2])["plain"] is None
+    last = [json.loads(line) for line in lines if '"totals"' in line]
+    assert [line["plain"] is None for line in last] == [True, False]
+    assert {"plain_progress": {"tokens": 8}} in map(json.loads, lines)
     read = trace.parse("".join(lines))
     assert len(read.emitted_ids) == 12 == read.totals.new_tokens == len(read.plain["elapsed_s"])
     assert {m.name for m in engine.methods()} >= {"draft", "plain"}

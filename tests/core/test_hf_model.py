@@ -22,7 +22,8 @@ from core.propose.suffix import Suffix
 from tests.core import check, tiny
 from tests.core.tiny import decode, emitted
 
-SIZES = {"vocab_size": 20, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 64}
+SIZES = {"vocab_size": 20, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "max_position_embeddings": 64}
 GROUPED = SIZES | {"num_key_value_heads": 2, "head_dim": 8}
 NO_IDS = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None, "tie_word_embeddings": False}
 WINDOW = 8                                                  # shorter than the prompts
@@ -39,7 +40,8 @@ STATEFUL = {
     "mamba": lambda: hf.MambaConfig(vocab_size=20, hidden_size=32, num_hidden_layers=2, state_size=4),
     "jamba": lambda: hf.JambaConfig(**SIZES, num_key_value_heads=2, attn_layer_period=2, attn_layer_offset=1, num_experts=2),
     "bamba": lambda: hf.BambaConfig(**SIZES, num_key_value_heads=2, attn_layer_indices=[1], mamba_n_heads=8, mamba_d_head=8, mamba_d_state=4),
-    "recurrent_gemma": lambda: hf.RecurrentGemmaConfig(vocab_size=20, hidden_size=32, num_hidden_layers=3, intermediate_size=96, num_attention_heads=4),
+    "recurrent_gemma": lambda: hf.RecurrentGemmaConfig(vocab_size=20, hidden_size=32, num_hidden_layers=3, intermediate_size=96,
+                                                       num_attention_heads=4),
     "rwkv": lambda: hf.RwkvConfig(vocab_size=20, hidden_size=32, num_hidden_layers=2, context_length=64, attention_hidden_size=32),
     "lfm2": lambda: hf.Lfm2Config(**SIZES, num_key_value_heads=2, layer_types=["conv", "full_attention"])}
 
@@ -68,8 +70,9 @@ def plain(model, tokens: list[int], n: int) -> list[int]:
     return out[len(tokens):]
 
 
-METHODS_HERE = {"plain": lambda to: Proposer(), "perfect": lambda to: DraftModel(to.model), "lookup": lambda to: PromptLookup(), "suffix": Suffix,
-                "combined": lambda to: Combined(PromptLookup(3, 2), DraftModel(to.model)), "our decoder": lambda to: DraftModel(tiny.decoder(7, to.dtype))}
+PROPOSERS = {"plain": lambda to: Proposer(), "perfect": lambda to: DraftModel(to.model), "lookup": lambda to: PromptLookup(), "suffix": Suffix,
+                "combined": lambda to: Combined(PromptLookup(3, 2), DraftModel(to.model)),
+                "our decoder": lambda to: DraftModel(tiny.decoder(7, to.dtype))}
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
@@ -78,7 +81,7 @@ def test_greedy_output_is_that_of_transformers_without_a_cache(name, dtype):
     to = target(name, dtype)
     want = plain(to.model.model, PROMPT, 20)
     assert len(set(want)) > 1
-    for make in METHODS_HERE.values():
+    for make in PROPOSERS.values():
         run, rounds = decode(to, make(to), PROMPT, max_new_tokens=20)
         check.run(run, rounds, len(PROMPT))
         assert emitted(rounds) == want
@@ -200,8 +203,8 @@ def test_a_folder_loads_and_runs_from_the_command_line(folder, capsys):
     want = plain(build("gpt2", torch.float32), PROMPT, 8)
     for method in ("plain", "lookup", "draft"):
         draft = ["--draft", str(folder)] if method == "draft" else []
-        code = cli.main(["run", "--target", str(folder), *draft, "--method", method, "--prompt-ids", ",".join(map(str, PROMPT)), "--max-new-tokens", "8",
-                         "--dtype", "float32", "--device", "cpu", "--threads", "1", "--json", "-", "--ignore-eos"])
+        code = cli.main(["run", "--target", str(folder), *draft, "--method", method, "--prompt-ids", ",".join(map(str, PROMPT)),
+                         "--max-new-tokens", "8", "--dtype", "float32", "--device", "cpu", "--threads", "1", "--json", "-", "--ignore-eos"])
         out = json.loads(capsys.readouterr().out)
         assert code == 0 and [e["id"] for r in out["rounds"] for e in r["emitted"]] == want
         if method == "draft":
@@ -231,8 +234,8 @@ def test_loading_is_strict(folder, change, said):
 
 
 @pytest.mark.parametrize(("content", "said"), [
-    ({"model_type": "t5", "d_model": 32}, "t5"), ({"model_type": "no_such_model"}, "no_such_model"), ({"model_type": "gpt2", "n_embd": "wide"}, "gpt2"),
-    ({"model_type": "gpt2", "n_embd": 30, "n_head": 4}, "gpt2")])
+    ({"model_type": "t5", "d_model": 32}, "t5"), ({"model_type": "no_such_model"}, "no_such_model"),
+    ({"model_type": "gpt2", "n_embd": "wide"}, "gpt2"), ({"model_type": "gpt2", "n_embd": 30, "n_head": 4}, "gpt2")])
 def test_configs_that_are_none(folder, content, said):
     (folder / "config.json").write_text(json.dumps(content))
     with pytest.raises(UserError, match=said):

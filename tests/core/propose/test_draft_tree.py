@@ -188,7 +188,7 @@ def test_verification_agrees_with_a_plain_walk(shape):
     assert len(found) > 1
 
 
-@pytest.mark.parametrize(("settings", "said"), [({"tree": "3x0"}, "3x2x1"), ({"tree": "x"}, "3x2x1"), ({"tree": "auto"}, "candidates"), ({"tree": "9x9x9"}, "nodes")])
-def test_trees_that_are_none(settings, said):
+@pytest.mark.parametrize(("tree", "said"), [("3x0", "3x2x1"), ("x", "3x2x1"), ("auto", "candidates"), ("9x9x9", "nodes")])
+def test_trees_that_are_none(tree, said):
     with pytest.raises(UserError, match=said):
-        DraftModel.build(None, **settings)
+        DraftModel.build(None, tree=tree)

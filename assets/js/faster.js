@@ -1,0 +1,129 @@
+// The tab "Why it is faster, and when not": measured costs, the closed form on them, a run as a point on it, acceptance by position.
+import { el, say } from "./dom.js";
+import { alphaChart, costChart, lengthChart, positionChart } from "./faster_charts.js";
+import { expectation, MOST_DRAFTS, propagated, ratiosFor, runFacts } from "./faster_model.js";
+import { prose, rich } from "./glossary.js";
+import { short } from "./glyphs.js";
+import { probLong, ratio } from "./numbers.js";
+import { cleanRuns, createRunChips, liveRun, loadRun } from "./runs.js";
+import { costsOf, floorSeconds, passPoints, passSeconds } from "./theory.js";
+import { FASTER_EN } from "./words_faster_en.js";
+
+export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null } = {}) {
+  const recorded = cleanRuns(runs), w = words.model;
+  let calibration = null, entry = null, trace = null, facts = null, source = "run", state = { alpha: 0.6, k: 4, c: 0.1, v: () => 1 }, expected = expectation(state), queued = 0;
+  const costsNow = () => (source === "machine" && calibration ? calibration : costsOf(trace?.run?.costs ?? entry?.costs ?? {}));
+  const charts = { cost: costChart(words, costsNow), length: lengthChart(words, () => ({ state, facts, expected })), alpha: alphaChart(words, () => ({ state, facts, expected })), position: positionChart(words, () => facts?.positions ?? []) };
+
+  const from = el("p", { class: "ss-sub" }), costWords = el("p", { class: "ss-say" }), floorWords = el("p", { class: "ss-note" }), status = el("p", { class: "ss-sub ss-measuring", role: "status" });
+  const button = el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "measure", text: words.costs.measure, onclick: () => { button.disabled = true; say(status, words.costs.busy); measure?.(); } });
+  const chips = createRunChips(w.run, (e) => (e.name === "live" ? w.live : w.name(e)), open), runStatus = el("p", { class: "ss-sub", role: "status" });
+  const sourceBox = el("fieldset", { class: "ss-choice" }, el("legend", { text: w.costs }), ...["machine", "run"].map((s) => el("label", {}, el("input", { type: "radio", name: "ss-costs-from", value: s, onchange: () => { source = s; fromRun(false); } }), el("span", { text: w.costsFrom[s] }))));
+  const slider = (key, min, max, step, show) => {
+    const out = el("output", {}), input = el("input", { type: "range", class: "ss-range", min, max, step, "data-key": key, "aria-label": w[key], oninput: () => { state = { ...state, [key]: Number(input.value) }; queue(); } });
+    return { root: el("label", { class: "ss-slider" }, el("span", {}, `${w[key]} `, out), input), set(x) { input.value = x; out.textContent = show(x); input.setAttribute("aria-valuetext", show(x)); } };
+  };
+  const sliders = { alpha: slider("alpha", 0, 1, 0.01, (x) => probLong(x)), k: slider("k", 1, MOST_DRAFTS, 1, String), c: slider("c", 0, 1, 0.005, (x) => x.toFixed(2)) };
+  const big = el("b"), bigLabel = el("span"), why = el("p", { class: "ss-say", "aria-live": "polite" }), breaks = el("p", { class: "ss-note" }), today = el("p", { class: "ss-say" }), slowRun = el("p", { class: "ss-slowwords" });
+  const positionWords = el("p", { class: "ss-say" }), positionPanel = el("section", { class: "ss-panel" }, el("h2", { text: words.position.title }), prose(words.glossary, words.position.lead, "ss-lead"), charts.position.root, positionWords);
+  const result = el("div", { class: "ss-expected-result", "data-slow": "no" }, el("div", { class: "ss-stat ss-big" }, big, bigLabel), el("div", {}, why, breaks));
+  const legend = el("p", { class: "ss-keyline" }, el("span", {}, el("i", { class: "ss-pointkey" }), w.point), el("span", {}, el("i", { class: "ss-diamondkey" }), w.diamond));
+  root.replaceChildren(el("div", { class: "ss ss-explain" },
+    el("section", { class: "ss-panel" }, el("h2", { text: words.costs.title }), prose(words.glossary, words.costs.lead, "ss-lead"), el("div", { class: "ss-chartgrid" }, el("div", {}, el("h3", { text: words.costs.chart }), from, charts.cost.root), el("div", { class: "ss-besides" }, costWords, floorWords, button, status))),
+    el("section", { class: "ss-panel ss-model" }, el("h2", { text: w.title }), prose(words.glossary, w.lead, "ss-lead"), el("div", { class: "ss-controlrow" }, chips.root, sourceBox), runStatus,
+      el("div", { class: "ss-sliders" }, ...Object.values(sliders).map((s) => s.root), el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "reset", text: w.reset, onclick: () => fromRun(true) })),
+      result, el("div", { class: "ss-pairgrid" }, el("section", {}, el("h3", { text: w.overLength }), charts.length.root), el("section", {}, el("h3", { text: w.overAlpha }), charts.alpha.root)), legend, today, slowRun),
+    positionPanel));
+
+  const queue = () => { if (!queued) queued = requestAnimationFrame(draw); };
+
+  async function open(next) {
+    entry = next;
+    say(runStatus, w.loading);
+    try {
+      const got = await loadRun(next);
+      if (entry !== next) return;
+      trace = got;
+      facts = runFacts(trace);
+      say(runStatus, facts ? "" : w.noDraft);
+      fromRun(true);
+    } catch {
+      if (entry === next) say(runStatus, w.failed);
+    }
+  }
+
+  // The run's own figures into the sliders; `all` false: only what depends on whose costs are used.
+  function fromRun(all) {
+    const own = ratiosFor(costsOf(trace?.run?.costs ?? {}), facts?.method), r = ratiosFor(costsNow(), facts?.method, own?.c ?? null) ?? own;
+    if (r) state = { ...state, c: r.c, v: r.v };
+    if (all && facts) state = { ...state, alpha: facts.alpha, k: facts.k };
+    queue();
+  }
+
+  function drawCosts() {
+    const costs = costsNow(), points = passPoints(costs.passes), one = passSeconds(points, 1), machine = source === "machine" && calibration;
+    charts.cost.redraw();
+    const r = trace?.run ?? {}, about = [r.target, r.device, r.dtype, r.software?.machine, typeof r.created === "string" ? r.created.slice(0, 10) : null].filter((x) => typeof x === "string" && x).map((x) => short(x.replaceAll(" ", "\u2009"), 44)).join(", ");
+    say(from, machine ? words.costs.from.machine(costs) : about ? words.costs.from.run(about) : "");
+    if (one) {
+      const n = 5, five = passSeconds(points, n), noisy = points.some(([, s]) => s < 0.93 * one);
+      say(costWords, `${words.costs.sentence(n, five / one, one, five)}${noisy ? ` ${words.costs.noisy}` : ""}`);
+    }
+    const floor = floorSeconds(costs);
+    say(floorWords, floor && one ? words.costs.floorSentence(costs, floor, floor / one) : words.costs.noFloor);
+    say(button, calibration ? words.costs.again : words.costs.measure);
+    button.hidden = !measure;
+    sourceBox.hidden = !calibration;
+    for (const input of sourceBox.querySelectorAll("input")) input.checked = input.value === source;
+  }
+
+  function draw() {
+    queued = 0;
+    drawCosts();
+    expected = expectation(state);
+    for (const key of ["alpha", "k", "c"]) sliders[key].set(state[key]);
+    charts.length.redraw();
+    charts.alpha.redraw();
+    const slow = expected.speed < 1;
+    result.dataset.slow = slow ? "yes" : "no";
+    result.parentNode.dataset.speed = expected.speed.toFixed(4);
+    say(big, ratio(expected.speed));
+    say(bigLabel, w.big(expected.speed));
+    say(why, slow ? w.slower(state.k, expected.yields, expected) : w.yields(state.k, expected.yields, expected.all));
+    breaks.replaceChildren(...rich(words.glossary, `${w.breakEven(state.k, expected.breakEven, state.alpha)} ${w.best(...expected.best, state.alpha)}`));
+    legend.hidden = today.hidden = positionPanel.hidden = !facts;
+    if (!facts) { slowRun.hidden = true; return; }
+    say(today, w.today({ ...facts, expected: propagated(facts, state) }));
+    const slower = facts.measured !== null && facts.measured < 1 && facts.cost;
+    slowRun.hidden = !slower;
+    say(slowRun, slower ? w.slowRun(facts.cost) : "");
+    charts.position.redraw();
+    say(positionWords, words.position.sentence(facts.positions[0].share, facts.positions[0].interval, facts.alpha));
+  }
+
+  // value: {"calibration": {...}} or {"error": "one sentence"}, JSON text from spec_ui/faster.py.
+  function update(value) {
+    let v = {};
+    try { v = JSON.parse(value || "{}") ?? {}; } catch { v = {}; }
+    button.disabled = false;
+    say(status, typeof v.error === "string" ? v.error : "");
+    if (v.calibration && passPoints(v.calibration.pass_s).length) {
+      calibration = costsOf(v.calibration);
+      source = "machine";
+      fromRun(false);
+    }
+    queue();
+  }
+
+  // Called when the tab comes into sight: the run in Watch may be another one by now.
+  function refresh() {
+    const live = liveRun(), entries = [...recorded, ...(live ? [live] : [])];
+    if (!entries.length) { say(runStatus, w.noRuns); queue(); return; }
+    const keep = entries.find((e) => e.name === entry?.name && e.name !== "live");   // a live run may have grown: it is read anew
+    const first = keep ?? (live && (!entry || entry.name === "live") ? live : entries.find((e) => e.tested > 0) ?? entries[0]);
+    chips.draw(entries, first);
+    if (!keep) open(first); else queue();
+  }
+  queue();
+  return { update, refresh, hide() {} };
+}

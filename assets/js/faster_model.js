@@ -1,0 +1,34 @@
+// What the charts of "Why it is faster" show, as plain numbers.
+import { roundCost, speedup, tally } from "./tally.js";
+import { bestLength, breakEven, expectedTokens, ratios, speedUp, wilson } from "./theory.js";
+import { finite } from "./trace.js";
+
+export const MOST_DRAFTS = 10;
+
+// A run: how often its drafts were kept (with Wilson's interval), how many it drafted, what was measured.
+export function runFacts(trace) {
+  const t = tally(trace), s = speedup(trace), set = finite(Number(trace.run?.draft_len));
+  if (!t.tested) return null;
+  const drafted = t.drafted / t.draftRounds;
+  return { tested: t.tested, accepted: t.accepted, alpha: t.testedRate, interval: wilson(t.accepted, t.tested), k: Math.min(MOST_DRAFTS, Math.max(1, set || Math.round(drafted))), method: String(trace.run?.method ?? ""),
+    measured: s.measured ? s.ratio : null, cost: roundCost(trace), positions: t.byPosition.map((x, i) => ({ ...x, share: x.accepted / x.drafted, interval: wilson(x.accepted, x.drafted), iid: t.testedRate ** (i + 1) })) };
+}
+
+// c and v for a method from costs in the shape of theory.costsOf. A map of draft steps is by method; a number is the run's own.
+export function ratiosFor(costs, method, fallback = null) {
+  const own = costs.draft && typeof costs.draft === "object" ? costs.draft[method] : costs.draft;
+  const r = ratios({ passes: costs.passes, draft: finite(own) ?? 0 });
+  return r && finite(own) === null && fallback !== null ? { ...r, c: fallback } : r;
+}
+
+export function expectation({ alpha, k, c, v }) {
+  const yields = expectedTokens(alpha, k), draft = k * c, pass = v(k);
+  return { speed: speedUp(alpha, k, c, pass), yields, draft, pass, all: draft + pass, breakEven: breakEven(k, c, pass), best: bestLength(alpha, c, Array.from({ length: MOST_DRAFTS + 1 }, (_, i) => v(i))) };
+}
+
+export const overLength = ({ alpha, c, v }) => Array.from({ length: MOST_DRAFTS }, (_, i) => ({ k: i + 1, speed: speedUp(alpha, i + 1, c, v(i + 1)), yields: expectedTokens(alpha, i + 1), cost: (i + 1) * c + v(i + 1) }));
+
+export const overAlpha = ({ k, c, v }, steps = 50) => Array.from({ length: steps + 1 }, (_, i) => ({ alpha: i / steps, speed: speedUp(i / steps, k, c, v(k)) }));
+
+// The run's own place on the curves: what the form says for the rate and for both ends of its interval.
+export const propagated = (facts, { c, v }) => [facts.interval[0], facts.alpha, facts.interval[1]].map((a) => speedUp(a, facts.k, c, v(facts.k)));

@@ -1,0 +1,68 @@
+// core/theory.py in the browser, number for number (a test compares the two), and what it needs: a pass of any length, intervals.
+
+// Tokens a round of k drafts emits when each is kept with the chance alpha.
+export function expectedTokens(alpha, k) {
+  let sum = 0;
+  for (let i = 0; i <= k; i++) sum += alpha ** i;
+  return sum;
+}
+
+export const expectedTokensByPosition = (kept) => 1 + kept.reduce((s, x) => s + x, 0);
+
+// Plain time / speculative time. c = draft step / target step, v = pass over k + 1 tokens / pass over one.
+export const speedUp = (alpha, k, c, v = 1) => expectedTokens(alpha, k) / (k * c + v);
+
+// [k, speed-up] with the largest speed-up; v[k] for k = 0, 1, ...; k = 0 means: do not speculate.
+export function bestLength(alpha, c, v) {
+  return v.map((x, k) => [k, speedUp(alpha, k, c, x)]).reduce((best, now) => (now[1] > best[1] ? now : best));
+}
+
+// The smallest alpha that pays, or null where even alpha = 1 does not.
+export function breakEven(k, c, v = 1) {
+  if (speedUp(1, k, c, v) < 1) return null;
+  let low = 0, high = 1;
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    if (speedUp(middle, k, c, v) >= 1) high = middle; else low = middle;
+  }
+  return high;
+}
+
+// Wilson's 95 % interval of a rate: [low, high]; honest for few trials and near 0 and 1.
+export function wilson(kept, of, z = 1.959964) {
+  if (!(of > 0)) return [0, 1];
+  const p = kept / of, d = 1 + (z * z) / of, middle = (p + (z * z) / (2 * of)) / d;
+  const half = (z * Math.sqrt((p * (1 - p)) / of + (z * z) / (4 * of * of))) / d;
+  return [Math.max(0, middle - half), Math.min(1, middle + half)];
+}
+
+// {"1": s, "2": s, ...} -> [[n, s], ...] in order; what is no measurement is left out.
+export function passPoints(passes) {
+  return Object.entries(passes ?? {}).map(([n, s]) => [Number(n), s]).filter(([n, s]) => Number.isInteger(n) && n > 0 && Number.isFinite(s) && s > 0).sort((a, b) => a[0] - b[0]);
+}
+
+// Seconds of a pass over n tokens: measured, else on the straight line between its measured neighbours (the last slope goes on).
+export function passSeconds(points, n) {
+  if (!points.length) return null;
+  if (points.length === 1 || n <= points[0][0]) return points[0][1];
+  let k = points.findIndex(([m]) => m >= n);
+  if (k < 0) k = points.length - 1;
+  const [n0, s0] = points[k - 1], [n1, s1] = points[k];
+  return Math.max(s0 + ((s1 - s0) * (n - n0)) / (n1 - n0), 1e-9);
+}
+
+// The two ratios of the closed form from measured seconds. Where nothing is drafted by a model, c = 0.
+export function ratios(costs) {
+  const points = passPoints(costs.passes), one = passSeconds(points, 1);
+  if (!one) return null;
+  return { points, one, c: (costs.draft ?? 0) / one, v: (k) => passSeconds(points, k + 1) / one };
+}
+
+// A calibration of this machine or a recording's own costs, in one shape: {passes, draft: {method: s}, weights, memory}.
+export function costsOf(calibration) {
+  return { passes: calibration.pass_s ?? calibration.verify_s ?? {}, draft: calibration.draft_step_s ?? null,
+    weights: calibration.weights_bytes ?? null, memory: calibration.memory_bytes_per_s ?? null, threads: calibration.threads ?? null, device: calibration.device ?? null };
+}
+
+// Reading the weights once at memory speed: no pass can be quicker. Null where it is not known.
+export const floorSeconds = (costs) => (costs.weights > 0 && costs.memory > 0 ? costs.weights / costs.memory : null);

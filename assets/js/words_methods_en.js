@@ -1,0 +1,62 @@
+// "Methods" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
+import { percent, ratio, secs } from "./numbers.js";
+import { GLOSSARY_EN } from "./words_glossary_en.js";
+
+export const METHOD_NAMES_EN = { plain: "plain decoding", draft: "draft model", lookup: "earlier text", suffix: "habits", "early-exit": "own layers", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "earlier text or draft model" };
+const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} MB`;
+
+export const METHODS_EN = {
+  glossary: GLOSSARY_EN,
+  names: METHOD_NAMES_EN,
+  title: "Who may propose",
+  lead: "The check is the same for all of them, so all of them keep the [[law]] of the [[target]]. They differ in who makes the [[draft]], what that costs, and how often it is right.",
+  labels: { proposes: "Who proposes", memory: "Memory", needs: "Needs", choose: "Choose it when", paper: "Paper", here: "Here" },
+  cards: {
+    draft: { proposes: "A second, much smaller model writes ahead, token by token.", memory: "The small model's weights and its own cache.", needs: "A second model with the same [[token|tokens]]; a general one may be tuned to the target.",
+      choose: "a small relative of the target exists and a draft step costs a few hundredths of a target pass.",
+      papers: ["Leviathan, Kalman, Matias: Fast Inference from Transformers via Speculative Decoding. 2023, arxiv.org/abs/2211.17192", "Chen et al.: Accelerating Large Language Model Decoding with Speculative Sampling. 2023, arxiv.org/abs/2302.01318"] },
+    lookup: { proposes: "The text itself: what followed the same few tokens earlier in prompt or answer.", memory: "Nothing.", needs: "Nothing: no model, no training.",
+      choose: "the answer repeats the prompt: editing, summaries, code, questions about a text. In free text it finds little and then costs next to nothing.",
+      papers: ["Saxena: Prompt Lookup Decoding. 2023, github.com/apoorvumang/prompt-lookup-decoding"] },
+    suffix: { proposes: "Counts of what most often followed the same tokens, in this text and in earlier answers.", memory: "A tree of the texts seen, some bytes for each token.", needs: "Earlier answers of the same kind; no training.",
+      choose: "the same kind of request comes again and again: agents, forms, reports.",
+      papers: ["Oliaro et al.: SuffixDecoding: Extreme Speculative Decoding for Emerging AI Applications. 2024, arxiv.org/abs/2411.04975"] },
+    "early-exit": { proposes: "The target's own first layers; the rest of its layers are left out while drafting.", memory: "Nothing more.", needs: "A target trained to exit early. Others guess badly from half their layers.",
+      choose: "the target was trained for it and memory is short.",
+      papers: ["Elhoushi et al.: LayerSkip: Enabling Early Exit Inference and Self-Speculative Decoding. 2024, arxiv.org/abs/2404.16710", "Zhang et al.: Draft & Verify: Lossless Large Language Model Acceleration via Self-Speculative Decoding. 2023, arxiv.org/abs/2309.08168"] },
+    medusa: { proposes: "Several small heads on the target's last state; the i-th guesses the i-th next token.", memory: "The heads' weights; no cache of their own.", needs: "Training the heads for this target, some hours of a GPU for a large one.",
+      choose: "drafting must be one step, whatever its length. The heads do not see each other's guesses: later positions fit less well.",
+      papers: ["Cai et al.: Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads. 2024, arxiv.org/abs/2401.10774"] },
+    eagle: { proposes: "One layer that reads the target's inner states and writes ahead, each guess seeing the one before.", memory: "One layer's weights and a small cache.", needs: "Training the head for this target.",
+      choose: "a head for your target exists or can be trained: in the papers the best guesses for their price.",
+      papers: ["Li et al.: EAGLE: Speculative Sampling Requires Rethinking Feature Uncertainty. 2024, arxiv.org/abs/2401.15077", "Li et al.: EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees. 2024, arxiv.org/abs/2406.16858", "Li et al.: EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time Test. 2025, arxiv.org/abs/2503.01840"] },
+    "lookup+draft": { proposes: "Earlier text where a long match is found, else the draft model.", memory: "As the draft model.", needs: "What the draft model needs.",
+      choose: "some requests repeat their prompt and others do not.",
+      papers: ["Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (drafters in a row, the same idea)"] },
+    plain: { proposes: "Nobody: one target [[pass]] for each token.", memory: "Nothing more.", needs: "Nothing.",
+      choose: "no draft is kept often enough, the machine computes many requests at once, or a pass over several tokens is dear. Then speculation is slower.",
+      papers: ["Vaswani et al.: Attention Is All You Need. 2017, arxiv.org/abs/1706.03762 (the decoder itself)"] },
+  },
+  size: (bytes) => `Here: ${mb(bytes)} of weights.`,
+  none: "No recorded run of it is here yet.",
+  figure(r) {
+    const kept = r.tested ? `, ${percent(r.accepted / r.tested)} of tested drafts kept (${r.accepted} of ${r.tested})` : "";
+    return r.ratio === null ? `speed-up not measured${kept}` : `${ratio(r.ratio)} of plain speed${kept}`;
+  },
+  slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Slower here, because a drafting round costs ${r.cost.toFixed(2)} plain steps and yields only ${r.tokens_per_round.toFixed(2)} tokens.` : "Slower here, because its rounds yield less than they cost.") : ""),
+  lossy: "lossy: the output law differs from the target's",
+  play: (r) => `Open ${r.example} in Watch`, playShort: "Open in Watch",
+  race: { title: "Side by side: one prompt, several methods, one clock",
+    lead: "Each was recorded alone, one after the other, and is replayed here at its recorded speed. Running them at the same time would falsify all of them.",
+    example: "Prompt", methods: "Methods", none: "No recorded run is here yet.", loading: "Loading the recordings …", failed: "A recording could not be loaded.",
+    play: "Play", pause: "Pause", again: "From the start", speed: "Speed, times the recorded speed", clock: "Clock", at: (t) => secs(t),
+    state: (n, t) => `${n} tokens`, done: (n, t) => `${n} tokens after ${secs(t)}: done`, lane: (name) => `Text of ${name}`,
+    plainFrom: (name) => `Times measured beside ${name}`, noText: "Its text was not kept, another draw from the same law: its tokens appear as dots.", noPlain: "Plain decoding was not measured for this prompt.",
+    verdict(lanes) {
+      const best = lanes[0], rest = lanes.slice(1);
+      return rest.length ? `First: ${best.name} with ${best.rate.toFixed(1)} tokens a second; ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}`).join(", ")}.` : `${best.name}: ${best.rate.toFixed(1)} tokens a second.`;
+    },
+    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "These recordings were not made with the same settings or on the same machine: compare with care.", head: ["method", "tokens", "seconds", "tokens a second"], table: "As a table",
+    legend: { accepted: "accepted", recovered: "resampled", bonus: "bonus", plain: "plain" },
+  },
+};

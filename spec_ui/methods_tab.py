@@ -1,0 +1,18 @@
+"""The tab "Methods": a card for each proposer and the recorded methods side by side, drawn in the browser (assets/js/methods*.js)."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from spec_ui.bundle import ASSETS
+from spec_ui.explain import of_runs
+
+LABEL = "Methods"
+
+
+def sizes(folder: Path = ASSETS / "smollm2") -> dict[str, int]:
+    """Bytes of the weights of each draft that ships with the app, by its folder's name, which is the method's."""
+    return {d.name: sum(f.stat().st_size for f in d.glob("*.safetensors")) for d in sorted(folder.glob("*")) if d.is_dir()}
+
+
+def build(traces: Path) -> None:
+    of_runs("methods", traces, sizes=sizes())

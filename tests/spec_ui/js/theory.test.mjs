@@ -1,0 +1,83 @@
+import test from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import * as theory from "../../../assets/js/theory.js";
+import { expectation, overAlpha, overLength, propagated, ratiosFor, runFacts } from "../../../assets/js/faster_model.js";
+import { speedup } from "../../../assets/js/tally.js";
+import { makeReader } from "../../../assets/js/trace.js";
+
+// Made by tests/spec_ui/test_explain_js.py from core.theory and spec_ui.run_list.
+const data = JSON.parse(readFileSync(process.env.SPECSCOPE_EXPLAIN, "utf8"));
+const near = (a, b, tol = 1e-12) => assert.ok(Math.abs(a - b) <= tol * Math.max(1, Math.abs(b)), `${a} != ${b}`);
+
+test("the closed forms are core.theory's", () => {
+  assert.ok(data.theory.length > 50);
+  for (const { alpha, k, c, v, tokens, speed, even } of data.theory) {
+    near(theory.expectedTokens(alpha, k), tokens);
+    near(theory.speedUp(alpha, k, c, v), speed);
+    const found = theory.breakEven(k, c, v);
+    if (even === null) assert.equal(found, null); else near(found, even);
+  }
+  for (const { kept, tokens } of data.positions) near(theory.expectedTokensByPosition(kept), tokens);
+  for (const { alpha, c, v, best } of data.best) {
+    const got = theory.bestLength(alpha, c, v);
+    assert.equal(got[0], best[0]);
+    near(got[1], best[1]);
+  }
+});
+
+test("Wilson's interval: the textbook's numbers, sane at the ends", () => {
+  const [low, high] = theory.wilson(10, 20);
+  near(low, 0.2993, 1e-3);
+  near(high, 0.7007, 1e-3);
+  assert.deepEqual(theory.wilson(0, 0), [0, 1]);
+  assert.equal(theory.wilson(0, 30)[0], 0);
+  assert.ok(theory.wilson(0, 30)[1] > 0.05);
+  near(theory.wilson(30, 30)[1], 1);
+});
+
+test("a pass of any length lies between its measured neighbours; rubbish is left out", () => {
+  const points = theory.passPoints({ 8: 0.04, 1: 0.02, 2: 0.03, 4: "x", "-1": 3, 1.5: 2, 16: null });
+  assert.deepEqual(points, [[1, 0.02], [2, 0.03], [8, 0.04]]);
+  near(theory.passSeconds(points, 5), 0.035);
+  assert.equal(theory.passSeconds(points, 1), 0.02);
+  assert.ok(theory.passSeconds(points, 16) > 0.04);
+  assert.equal(theory.passSeconds([], 3), null);
+  assert.equal(theory.ratios({ passes: {}, draft: 1 }), null);
+  const r = theory.ratios({ passes: { 1: 0.02, 5: 0.03 }, draft: 0.002 });
+  near(r.c, 0.1);
+  near(r.v(4), 1.5);
+  assert.equal(theory.floorSeconds(theory.costsOf({ weights_bytes: 100, memory_bytes_per_s: 50 })), 2);
+  assert.equal(theory.floorSeconds(theory.costsOf({})), null);
+});
+
+test("draft steps: of this machine by method, of the recording, or carried over", () => {
+  const machine = theory.costsOf({ pass_s: { 1: 0.02, 2: 0.02 }, draft_step_s: { draft: 0.004, lookup: null } });
+  near(ratiosFor(machine, "draft").c, 0.2);
+  near(ratiosFor(machine, "lookup").c, 0);
+  near(ratiosFor(machine, "other", 0.3).c, 0.3);
+  near(ratiosFor(theory.costsOf({ verify_s: { 1: 0.02 }, draft_step_s: 0.001 }), "draft").c, 0.05);
+});
+
+test("a run as a point: rate, interval, both ends propagated, positions against iid", () => {
+  const trace = makeReader().read(data.ndjson).trace, f = runFacts(trace);
+  assert.equal(f.tested, data.entry.tested);
+  assert.equal(f.accepted, data.entry.accepted);
+  assert.ok(f.interval[0] < f.alpha && f.alpha < f.interval[1]);
+  near(f.measured, data.entry.ratio, 1e-9);
+  near(f.cost.cost, data.entry.cost, 1e-9);
+  near(speedup(trace).ratio, data.entry.ratio, 1e-9);
+  const v = (k) => 1 + 0.01 * k, [low, mid, high] = propagated(f, { c: 0.1, v });
+  assert.ok(low < mid && mid < high);
+  near(mid, theory.speedUp(f.alpha, f.k, 0.1, v(f.k)));
+  near(f.positions[1].iid, f.alpha ** 2);
+  assert.equal(runFacts({ ...trace, rounds: trace.rounds.slice(0, 1) }), null);
+});
+
+test("the curves and the numbers beside them are the same function", () => {
+  const state = { alpha: 0.6, k: 4, c: 0.1, v: (k) => 1 + 0.03 * k }, e = expectation(state);
+  near(e.speed, overLength(state)[3].speed);
+  near(overAlpha(state, 10)[6].speed, e.speed);
+  near(e.yields / e.all, e.speed);
+  near(theory.speedUp(e.breakEven, 4, 0.1, state.v(4)), 1);
+});
