@@ -35,6 +35,7 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
 
     def one(method: methods.Method, options=work) -> tuple[list[Round], list[int], str]:
         gc.collect()
+        proposers[method.name].forget()
         decoding = Decoding(pair.target, proposers[method.name], ids, options, pair.text, measured[method.name])
         return list(decoding), decoding.new_tokens, decoding.output_text
 
@@ -48,12 +49,12 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
     for method in (plain, *chosen):
         report(f"warming up {method.name}")
         one(method, replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens)))
-    memory = stats.PeakMemory(pair.target.device)
     runs: dict[str, list[Totals]] = {m.name: [] for m in (plain, *chosen)}
     texts: dict[str, tuple[list[Round], list[int], str]] = {}
     for repeat in range(repeats):
         for method in (plain, *chosen):
             report(f"repeat {repeat + 1} of {repeats}: {method.name}")
+            memory = stats.PeakMemory(pair.target.device)
             texts[method.name] = one(method)
             rounds, _, text = texts[method.name]
             runs[method.name].append(stats.totals(rounds, text, "length", memory.bytes()))

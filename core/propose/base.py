@@ -74,5 +74,8 @@ class Proposer:
     def observe(self, ctx: Context, path: list[int]) -> None:
         """After a round: ctx.tokens now ends with the drafted tokens of `path` (indices into the draft) and one of the target's."""
 
+    def forget(self) -> None:
+        """Drop what earlier runs taught, so that the repeats of a measurement all do the same work."""
+
     def end(self) -> None:
         """The run is over, however it ended: free its caches."""

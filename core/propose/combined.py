@@ -47,6 +47,10 @@ class Combined(Proposer):
         self.first.begin(ctx)
         self.second.begin(ctx)
 
+    def forget(self) -> None:
+        self.first.forget()
+        self.second.forget()
+
     def end(self) -> None:
         self.first.end()
         self.second.end()

@@ -79,6 +79,11 @@ class Suffix(Proposer):
     def build(cls, pair: Pair, **settings) -> Suffix:
         return cls(pair.target, **settings)
 
+    def forget(self) -> None:
+        with self.earlier.lock:
+            self.earlier.counts, self.earlier.size = Counts(), 0
+            self.earlier.outputs.clear()
+
     def begin(self, ctx: Context) -> None:
         self.tokens, self.start, self.read, self.own = ctx.tokens, len(ctx.tokens), 0, Counts()
 

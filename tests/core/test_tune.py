@@ -54,3 +54,12 @@ def test_candidates_are_settings_the_method_takes(pair):
 def test_an_unknown_method_is_refused(pair):
     with pytest.raises(UserError, match="no method"):
         tune.tune(pair, "nonsense", ["a"], 4)
+
+
+def test_repeats_of_a_comparison_do_not_teach_suffix_the_answer(pair):
+    """The same prompt again and again is what a measurement does and a visitor does not."""
+    from core.compare import compare
+    request = Request(prompt_ids=(1, 2, 3), method="suffix", options=Options(24, 4))
+    once = compare(pair, request, ["suffix"], repeats=1)["results"][0]["totals"]
+    often = compare(pair, request, ["suffix"], repeats=3)["results"][0]["totals"]
+    assert once["rounds"] == often["rounds"]
