@@ -28,7 +28,7 @@ class DraftModel(Proposer):
     name = "draft"
     settings = (
         Setting("tree", str, "chain", "chain, or candidates per depth such as 3x2x1, where the method drafts trees"),
-        Setting("vocab", str, "strict", "intersect: a draft with another tokenizer may use the tokens that both have", choices=("strict", "intersect")),
+        Setting("vocab", str, "strict", "intersect: a draft with another tokenizer uses the tokens both have", choices=("strict", "intersect")),
     )
 
     def __init__(self, model: Decoder, token_map: Tensor | None = None) -> None:

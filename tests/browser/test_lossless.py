@@ -12,7 +12,6 @@ from tests.spec_ui.fake_engine import with_texts
 from tests.spec_ui.test_explain import Calibrated
 
 NAME, ROOT = "Why nothing is lost", "#lossless"
-DICE = ".ss-dice >> nth=0"
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +92,7 @@ def test_the_right_rule_lands_on_p_and_broken_ones_leave_it(user):
         assert user.text(f"{ROOT} .ss-rulewhy").startswith("Broken:")
     assert "never below" in user.page.locator(f"{ROOT} .ss-dice .ss-chart").first.text_content()
     user.page.locator(f"{ROOT} .ss-dice .ss-tableview summary").first.click()
+    user.page.wait_for_selector(f"{ROOT} .ss-dice .ss-tableview[open] tbody tr")
     rows = user.page.eval_on_selector_all(f"{ROOT} .ss-dice .ss-tableview[open] tbody tr", "rows => rows.map(r => r.cells.length)")
     assert len(rows) == 5 and set(rows) == {5}
     user.page.locator(f"{ROOT} .ss-dice .ss-chartbox summary").first.click()

@@ -103,7 +103,7 @@ def test_nothing_on_the_page_comes_from_outside_and_templates_are_constant():
         if c["type"] == "html" and c["props"].get("elem_id") in ("player", "notice", "model-state"):
             assert "$" not in c["props"]["html_template"] and "{" not in c["props"]["html_template"]
     queued = [d for d in config["dependencies"] if d["queue"] is not False]
-    assert [d["api_name"] for d in queued] == ["run"], "only Run may wait in the queue"
+    assert [d["api_name"] for d in queued] == ["run", "measure"], "only what needs the model may wait in the queue"
     assert demo.max_size == 40 if hasattr(demo, "max_size") else demo._queue.max_size == 40
     assert demo.analytics_enabled is False
 

@@ -18,7 +18,8 @@ from tests.core.propose import closing
 from tests.core.propose.closing import OPTIONS, REPEATING, decode
 
 SECONDS = {"perfect": lambda to: DraftModel(to.model), "near": lambda to: tiny.near_model(to.model, 0.3),
-           "other": lambda to: tiny.other_model(to.model), "wrong": lambda to: tiny.always_wrong(to.model), "tree": lambda to: DraftTree(tiny.near_model(to.model, 0.3).model, None, (2, 2, 1))}
+           "other": lambda to: tiny.other_model(to.model), "wrong": lambda to: tiny.always_wrong(to.model),
+           "tree": lambda to: DraftTree(tiny.near_model(to.model, 0.3).model, None, (2, 2, 1))}
 
 
 def make(second, minimum=2):

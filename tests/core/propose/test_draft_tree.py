@@ -10,7 +10,7 @@ from core.probs import Sampling
 from core.propose.draft_model import DraftModel
 from core.propose.draft_tree import DraftTree
 from core.tree import Tree, fixed
-from tests.core import tiny
+from tests.core import test_statistics, tiny
 from tests.core.propose import closing
 from tests.core.propose.closing import OPTIONS, REPEATING, decode
 from tests.core.tiny import F64
@@ -103,6 +103,17 @@ class Deterministic(DraftTree):
             return super().propose(ctx, k)
         finally:
             ctx.sampling = sampling
+
+
+@pytest.mark.parametrize("sampling", [Sampling(1.2, top_p=0.95), Sampling(1.0, repetition_penalty=1.8)], ids=["top-p", "penalty"])
+def test_runs_of_the_real_loop_follow_the_target(sampling):
+    """400 seeds through Decoding, caches and all."""
+    model, draft = tiny.decoder(vocab_size=test_statistics.SIZE), tiny.decoder(7, vocab_size=test_statistics.SIZE)
+    to, proposer = tiny.DecoderTarget(model, None, ()), DraftTree(draft, None, (2, 2))
+    tokens = [tiny.decode(to, proposer, test_statistics.PROMPT, sampling=sampling, seed=seed, max_new_tokens=4, record=False)[0].new_tokens
+              for seed in range(400)]
+    p = test_statistics.laws(model, sampling)
+    assert test_statistics.p_value(torch.tensor([t[:2] for t in tokens]), p) > 0.001
 
 
 def test_this_proof_finds_a_law_that_siblings_were_not_drawn_from(monkeypatch):

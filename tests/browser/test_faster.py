@@ -1,0 +1,126 @@
+"""The tab "Why it is faster, and when not": costs of the recording, then of this machine, the closed form by hand, a run as a point."""
+
+import json
+
+import pytest
+
+from core import theory
+from tests.browser.tabs import go, number
+from tests.browser.users import served
+from tests.spec_ui import fake_trace
+from tests.spec_ui.fake_engine import with_texts
+from tests.spec_ui.test_explain import CALIBRATION, Calibrated
+
+NAME, ROOT = "Why it is faster", "#faster"
+
+
+@pytest.fixture
+def started(visit, traces):
+    """started(engine) -> a visitor on the tab, and the engine's server gone afterwards."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+
+        def start(engine, folder=traces, **context):
+            user = visit(stack.enter_context(served(engine, folder)), **context)
+            go(user, NAME, ROOT)
+            user.wait("() => document.querySelector('#faster .ss-model').dataset.speed && document.querySelector('#faster .ss-posbar, #faster .ss-measuring, #faster .ss-plotbox svg')")
+            return user
+
+        yield start
+
+
+def set_slider(user, key: str, value: float) -> float:
+    user.page.locator(f"{ROOT} input[data-key={key}]").evaluate("(n, v) => { n.value = v; n.dispatchEvent(new Event('input', {bubbles: true})); }", value)
+    user.at()
+    return number(user, f"{ROOT} .ss-model", "data-speed")
+
+
+def test_this_machine_is_measured_once_by_itself_and_again_on_wish(started):
+    engine = Calibrated()
+    user = started(engine)
+    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+    assert engine.asked == [False]
+    assert user.text(f"{ROOT} .ss-chartgrid .ss-sub").startswith("Measured on this machine: cpu, one thread.")
+    assert "270 MB" in user.text(f"{ROOT} .ss-besides .ss-note") and "75 % of a pass" in user.text(f"{ROOT} .ss-besides .ss-note")
+    assert "weights ÷ memory speed" in user.page.locator(f"{ROOT} .ss-chart").first.text_content()
+    user.page.locator(f"{ROOT} .ss-chartgrid summary").click()
+    user.page.wait_for_selector(f"{ROOT} .ss-chartgrid details[open] tbody tr")
+    assert user.page.locator(f"{ROOT} .ss-chartgrid tbody tr").count() == 6
+    user.page.locator("[data-act=measure]").click()
+    user.wait("() => !document.querySelector('#faster [data-act=measure]').disabled")
+    assert engine.asked == [False], "within 20 seconds the last measurement answers"
+
+
+def test_the_closed_form_is_the_core_s_and_red_below_one(started):
+    user = started(Calibrated())
+    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+    one = CALIBRATION["pass_s"]["1"]
+    set_slider(user, "k", 3)
+    set_slider(user, "c", 0.1)
+    got = set_slider(user, "alpha", 0.8)
+    assert got == pytest.approx(theory.speedup(0.8, 3, 0.1, CALIBRATION["pass_s"]["4"] / one), abs=2e-4)
+    assert user.text(f"{ROOT} .ss-model .ss-big span") == "expected, times plain speed"
+    assert user.page.locator(f"{ROOT} .ss-expected-result").get_attribute("data-slow") == "no"
+    got = set_slider(user, "alpha", 0.05)
+    assert got < 1 and user.page.locator(f"{ROOT} .ss-expected-result").get_attribute("data-slow") == "yes"
+    assert user.text(f"{ROOT} .ss-expected-result .ss-say").startswith("Slower here, because a round of 3 drafts costs")
+    assert "it pays from α = " in user.text(f"{ROOT} .ss-expected-result .ss-note") and "not to speculate" in user.text(f"{ROOT} .ss-expected-result .ss-note")
+    charts = user.page.locator(f"{ROOT} .ss-model .ss-chart").all_text_contents()
+    assert len(charts) == 2 and all("slower here" in c for c in charts)
+    assert user.page.locator(f"{ROOT} .ss-slowzone").count() == 2
+    slider = user.page.locator(f"{ROOT} input[data-key=k]")
+    slider.focus()
+    user.page.keyboard.press("ArrowRight")
+    user.at()
+    assert slider.input_value() == "4" and slider.get_attribute("aria-valuetext") == "4"
+    user.page.locator("[data-act=reset]").click()
+    user.at()
+    assert user.page.locator(f"{ROOT} input[data-key=alpha]").input_value() not in ("0.05", "")
+
+
+def test_a_run_is_a_point_with_its_interval_and_positions(started):
+    user = started(Calibrated(phase="loading", progress=0.3))
+    user.page.wait_for_selector(f"{ROOT} .ss-posbar")
+    totals = fake_trace.make()["totals"]
+    words = user.page.locator(f"{ROOT} .ss-model > .ss-say").inner_text()
+    assert f"{totals['accepted']} of {totals['tested']} tested drafts were kept" in words and "95 % confidence" in words and "measured:" in words
+    assert user.page.locator(f"{ROOT} .ss-runpoint").count() == 2 and user.page.locator(f"{ROOT} .ss-diamond").count() == 2
+    assert user.page.locator(f"{ROOT} .ss-model .ss-interval").count() == 3
+    assert user.page.locator(f"{ROOT} .ss-posbar").count() == len(totals["acceptance_by_position"])
+    assert user.page.locator(f"{ROOT} .ss-iid").count() == len(totals["acceptance_by_position"])
+    assert user.text(f"{ROOT} .ss-chartgrid .ss-sub").startswith("From the recording, not from your machine")
+    user.page.locator("[data-act=measure]").click()   # no model yet: one sentence
+    user.wait("() => document.querySelector('#faster .ss-measuring').textContent.includes('loading (30 %)')")
+    user.page.locator(f"{ROOT} input[value='list-draft']").check(force=True)
+    user.wait("(old) => document.querySelector('#faster .ss-model > .ss-say').textContent !== old".replace("(old) =>", f"() => {{ const old = {json.dumps(words)}; return").replace("!== old", "!== old; }"))
+
+
+def test_the_live_run_of_watch_is_offered(started, visit):
+    user = started(Calibrated())
+    user.page.locator(".ss-tabs [role=tab]", has_text="Watch").click()
+    user.page.locator("#max-new input[type=number]").fill("24")
+    user.page.locator("#run").click()
+    user.wait("() => document.querySelector('#player .ss-mount').dataset.complete === 'plain' && document.querySelector('.ss-caption').textContent.startsWith('Live run')")
+    go(user, NAME, ROOT)
+    user.page.locator(f"{ROOT} input[value=live]").check(force=True)
+    user.wait("() => /of \\d+ tested/.test(document.querySelector('#faster .ss-model > .ss-say').textContent)")
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_narrow_and_dark_with_hostile_facts(started, tmp_path, width):
+    trace = with_texts(fake_trace.make(limit=24), ["<b>x</b>", "${1}"])
+    trace["run"].update(target="<img src=x onerror=window.__hit=1>", device="${window.__hit=1}", dtype="{{x}}", method="<script>window.__hit=1</script>")
+    (tmp_path / "chat-draft.json").write_text(json.dumps(trace), encoding="utf-8")
+    user = started(Calibrated(phase="loading"), tmp_path, viewport={"width": width, "height": 800}, color_scheme="dark", reduced_motion="reduce")
+    user.page.wait_for_selector(f"{ROOT} .ss-posbar")
+    assert "<img" in user.text(f"{ROOT} .ss-chartgrid .ss-sub")
+    assert user.page.evaluate("() => window.__hit === undefined") and user.page.locator("#faster script, #faster img").count() == 0
+    assert not user.sideways()
+
+
+def test_without_any_recording_the_form_still_works(started, tmp_path):
+    user = started(Calibrated(), tmp_path, ready=".ss-empty:not([hidden])")
+    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+    assert set_slider(user, "alpha", 0.9) > 1
+    assert "No recorded run" in user.page.locator(f"{ROOT} .ss-model").inner_text()
