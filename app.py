@@ -1,6 +1,7 @@
 """Specscope's page: `python app.py [--host H] [--port N]`; without them GRADIO_SERVER_NAME and GRADIO_SERVER_PORT, else 127.0.0.1."""
 
 import argparse
+import sys
 
 from core.engine import Engine
 from spec_ui.page import LAUNCH_KWARGS, build
@@ -11,5 +12,10 @@ if __name__ == "__main__":
     options.add_argument("--port", type=int, help="port to listen on")
     args = options.parse_args()
     engine = Engine()
-    engine.start()
-    build(engine).launch(server_name=args.host, server_port=args.port, **LAUNCH_KWARGS)
+    page = build(engine)
+    try:
+        page.launch(server_name=args.host, server_port=args.port, prevent_thread_lock=True, **LAUNCH_KWARGS)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"specscope: the page cannot be served there ({error}); choose another --port or --host.")
+    engine.start()          # behind the page: recorded runs are on screen while the model loads
+    page.block_thread()

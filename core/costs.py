@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -35,19 +35,19 @@ def choose_threads(target: Target, spare: int = 0) -> int:
 
 
 def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
-            repeats: int = 3) -> dict[str, Any]:
+            repeats: int = 5) -> dict[str, Any]:
     """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted).
 
     verify: `verify_s` of an earlier measurement of this target, which is the same for every method.
     """
-    verify = verify or {str(k): pass_seconds(target, k, repeats) for k in lengths}
+    verify = verify or {str(k): s for k, s in passes(target, lengths, repeats).items()}
     return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats)}
 
 
 def calibrate(target: Target, repeats: int = 5) -> dict[str, Any]:
     """What decides whether speculation pays here: seconds of a pass over 1, 2, 4, ... 32 tokens, weights in bytes, memory speed."""
     lengths = [k for k in (1, 2, 4, 8, 16, 32) if k < target.max_positions]
-    return {"pass_s": {str(k): pass_seconds(target, k, repeats) for k in lengths}, "weights_bytes": weights_bytes(target),
+    return {"pass_s": {str(k): s for k, s in passes(target, lengths, repeats).items()}, "weights_bytes": weights_bytes(target),
             "memory_bytes_per_s": memory_speed(target.device), "threads": torch.get_num_threads(), "device": str(target.device)}
 
 
@@ -67,20 +67,28 @@ def memory_speed(device: torch.device, size: int = 256 << 20) -> float:
     return size / best
 
 
-@torch.inference_mode()
 def pass_seconds(target: Target, k: int, repeats: int) -> float:
     """Median seconds of one pass over k tokens behind CONTEXT cached ones, logits of all k included."""
-    length = max(0, min(CONTEXT, target.max_positions - k))
-    cache = target.new_cache(length + k)
+    return passes(target, (k,), repeats)[k]
+
+
+@torch.inference_mode()
+def passes(target: Target, lengths: Sequence[int], repeats: int) -> dict[int, float]:
+    """Median seconds of a pass for each length, measured in turn: a busy moment of the machine then hits all lengths alike."""
+    longest = max(lengths)
+    length = max(0, min(CONTEXT, target.max_positions - longest))
+    cache = target.new_cache(length + longest)
     if length:
         target.verify(torch.zeros(length, dtype=torch.long, device=target.device), cache, 1)
-    ids = torch.zeros(k, dtype=torch.long, device=target.device)
-
-    def once() -> None:
-        target.verify(ids, cache, k)
-        cache.truncate(length)
-
-    return _median(once, repeats, target.device)
+    ids = torch.zeros(longest, dtype=torch.long, device=target.device)
+    times: dict[int, list[float]] = {k: [] for k in lengths}
+    for n in range(repeats + 1):                    # the first of each warms up
+        for k, spent in times.items():
+            seconds = _timed(lambda k=k: target.verify(ids[:k], cache, k), target.device)
+            cache.truncate(length)
+            if n:
+                spent.append(seconds)
+    return {k: statistics.median(spent) for k, spent in times.items()}
 
 
 @torch.inference_mode()
@@ -112,15 +120,16 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4) 
         proposer.end()
 
 
-def _median(once: Callable[[], None], repeats: int, device: torch.device) -> float:
+def _median(once: Callable[[], object], repeats: int, device: torch.device) -> float:
     once()
-    times = []
-    for _ in range(repeats):
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        start = time.perf_counter()
-        once()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return statistics.median(_timed(once, device) for _ in range(repeats))
+
+
+def _timed(once: Callable[[], object], device: torch.device) -> float:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    start = time.perf_counter()
+    once()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - start
