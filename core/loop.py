@@ -76,7 +76,7 @@ class Decoding:
         capacity = self.prompt_len + self.limit
         dtype = torch.float64 if target.dtype == torch.float64 else torch.float32
         self.ctx = Context(self.tokens, options.sampling, torch.Generator(target.device).manual_seed(options.seed), target.vocab_size,
-                           capacity, target.device, dtype, target, target.new_cache(capacity + proposer.side_nodes))
+                           capacity, target.device, dtype, target, target.new_cache(capacity + proposer.side_nodes), options.record)
         if options.sampling.repetition_penalty != 1:
             self.ctx.seen = torch.zeros(target.vocab_size, dtype=torch.bool, device=target.device)
             self.ctx.seen[self.tokens] = True

@@ -24,6 +24,7 @@ class Context:
     dtype: torch.dtype                  # of the laws: float32, or float64 with a float64 target
     target: Target
     cache: Cache                        # the target's; holds all of `tokens` but the last
+    record: bool = True                 # whether anybody will look at a draft's logits
     seen: Tensor | None = None          # [V] bool, ids in `tokens`; kept only with a repetition penalty
     states: dict[int, Tensor] = field(default_factory=dict)     # tap -> [n, H], of the tokens that the last pass added to the cache
 

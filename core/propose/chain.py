@@ -43,8 +43,8 @@ class Chain:
 
     def draft(self) -> Draft:
         size = self.ctx.vocab_size
-        return Draft(torch.stack(self.tokens), spread(torch.stack(self.laws), size, self.token_map, 0.0),
-                     spread(torch.stack(self.logits), size, self.token_map, -torch.inf))
+        logits = spread(torch.stack(self.logits), size, self.token_map, -torch.inf) if self.ctx.record else None
+        return Draft(torch.stack(self.tokens), spread(torch.stack(self.laws), size, self.token_map, 0.0), logits)
 
 
 def spread(rows: Tensor, size: int, token_map: Tensor | None, fill: float) -> Tensor:
