@@ -89,6 +89,12 @@ def parser() -> Parser:
     what = traces.add_subparsers(dest="what", required=True, metavar="WHAT", parser_class=Parser)
     prepare = what.add_parser("prepare", help="fetch and convert the embedded target now, e.g. before a workshop")
     prepare.set_defaults(act=_prepare)
+    record = what.add_parser("record", help="make the shipped recordings anew, from assets/prompts/recordings.toml")
+    _model_options(record)
+    record.add_argument("--out", default=str(Path(__file__).resolve().parent.parent / "assets" / "traces"), metavar="FOLDER",
+                        help="default: the shipped ones")
+    record.add_argument("--only", metavar="NAME", help="one of them, e.g. chat-draft")
+    record.set_defaults(act=_record)
     show = what.add_parser("show", help="print a recorded run as `run` would have")
     show.add_argument("file")
     show.set_defaults(act=_show)
@@ -130,7 +136,8 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--raw", action="store_true", help="skip the chat template")
     p.add_argument("--draft-len", type=_draft_len, metavar="K", help="tokens drafted a round, auto or heuristic (default 4)")
     p.add_argument("--verify", default="chain", help="chain; block: the joint law of the whole block at once (default chain)")
-    p.add_argument("--typical", dest="verify", action="store_const", const="typical", help="typical acceptance (Medusa): LOSSY, keeps what the target finds likely enough")
+    p.add_argument("--typical", dest="verify", action="store_const", const="typical", 
+                   help="typical acceptance (Medusa): LOSSY, keeps what the target finds likely enough")
     p.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (default 0)")
     p.add_argument("--top-k", type=_whole, default=0, help="0 is off (default 0)")
     p.add_argument("--top-p", type=float, default=1.0, help="1 is off (default 1)")
@@ -243,7 +250,10 @@ def _run(args: argparse.Namespace) -> int:
     from core.settings import complete
     method = methods.get(args.method)
     request = _request(args, args.method)
-    complete(method.settings, request.settings, method.name)
+    tree = complete(method.settings, request.settings, method.name).get("tree", "chain")
+    if args.draft_len is not None and tree != "chain":
+        raise UserError(f"--method {method.name} drafts a tree here (--tree {tree}), which has its own depth: leave out --draft-len, "
+                        "or take --tree chain.")
     _check_writable(args.json)
     from core.runner import Run
     from core.terminal import Printer, summary, wants_colour
@@ -307,6 +317,15 @@ def _prepare(args: argparse.Namespace) -> int:
     with _progress() as report:
         folder = embedded.ensure(report)
     print(f"Ready: {folder}")
+    return 0
+
+
+def _record(args: argparse.Namespace) -> int:
+    from core import recordings
+    if not Path(args.out).is_dir():
+        raise UserError(f"There is no folder {args.out}.")
+    for path in recordings.record(_load(args), Path(args.out), args.only, lambda m: print(m, file=sys.stderr)):
+        print(path)
     return 0
 
 

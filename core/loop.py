@@ -58,7 +58,7 @@ class Decoding:
 
     def __init__(self, target: Target, proposer: Proposer, prompt: Sequence[int], options: Options,
                  text: Text | NoText | None = None, costs: dict[str, Any] | None = None) -> None:
-        """Raises UserError for an empty prompt, ids outside the vocabulary, or a prompt that fills the context."""
+        """Raises UserError for an empty prompt, ids outside the vocabulary, a prompt that fills the context, or a tree under `block`."""
         self.target, self.proposer, self.options, self.text = target, proposer, options, text or NoText()
         self.tokens = list(prompt)
         self.prompt_len = len(self.tokens)
@@ -69,6 +69,8 @@ class Decoding:
             raise UserError(f"Prompt id {bad} is not in the target's vocabulary of {target.vocab_size} ids.")
         if self.prompt_len >= target.max_positions:
             raise UserError(f"The prompt has {self.prompt_len} tokens, the target's context holds {target.max_positions}: shorten it.")
+        if options.verify == "block" and proposer.levels is not None:
+            raise UserError(f"--verify block checks chains, and --method {proposer.name} drafts a tree here: take --tree chain or leave out --verify.")
         self.limit = min(options.max_new_tokens, target.max_positions - self.prompt_len)
         self.length = draft_length.make(options.draft_len, costs or NO_COSTS)
         self.stop: str | None = None

@@ -52,7 +52,7 @@ class Run:
         if measured is None:
             measured = costs.measure(pair.target, proposer)
         self.ids = request.ids(pair)
-        self.facts = facts(pair, request, method, self.ids, measured, proposer.side_nodes > 0)
+        self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None)
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
         self.memory = stats.PeakMemory(pair.target.device)
         self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)

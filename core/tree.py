@@ -48,8 +48,8 @@ class Tree:
 def parse_shape(text: str) -> tuple[int, ...]:
     """`3x2x1` -> candidates per depth. Raises UserError."""
     parts = text.lower().split("x")
-    if not all(p.isdigit() and int(p) > 0 for p in parts):
-        raise UserError(f"--tree wants chain, auto or candidates per depth like 3x2x1, not {text!r}.")
+    if not all(p.isdecimal() and len(p) < 9 and int(p) > 0 for p in parts):
+        raise UserError(f"--tree wants chain, auto or candidates per depth like 3x2x1, not {text[:40]!r}.")
     shape = tuple(map(int, parts))
     nodes, width = 0, 1
     for branches in shape:

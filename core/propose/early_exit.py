@@ -91,9 +91,9 @@ def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
         skipped = set()
         for part in skip_layers.split(","):
             low, dash, high = part.strip().partition("-")
-            if not low.isdigit() or (dash and not high.isdigit()):
-                raise UserError(f"--skip-layers wants layers like 8-20,24, not {skip_layers!r}.")
-            skipped |= set(range(int(low), int(high or low) + 1))
+            if not low.isdecimal() or (dash and not high.isdecimal()) or len(part) > 20:
+                raise UserError(f"--skip-layers wants layers like 8-20,24, not {skip_layers[:40]!r}.")
+            skipped |= set(range(int(low), min(int(high or low), total) + 1))
         if not skipped or max(skipped) >= total:
             raise UserError(f"--skip-layers {skip_layers} names layers this target does not have (0 to {total - 1}).")
         if len(skipped) == total:
@@ -103,7 +103,7 @@ def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
         number = float(exit_layer)
     except ValueError:
         number = -1.0
-    layers = int(number) if number >= 1 and number == int(number) else round(number * total) if 0 < number < 1 else 0
+    layers = int(number) if number.is_integer() else round(number * total) if 0 < number < 1 else 0
     if not 1 <= layers < total:
         raise UserError(f"--exit-layer wants 1 to {total - 1} layers or a fraction between 0 and 1, not {exit_layer}.")
     return list(range(layers))
