@@ -27,6 +27,9 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
     if repeats < 1:
         raise UserError(f"--repeats must be at least 1, not {repeats}.")
     chosen = [methods.get(name) for name in names]
+    stray = set(request.settings) - {s.name for m in chosen for s in m.settings}
+    if stray:
+        raise UserError(f"--{min(stray).replace('_', '-')} has no meaning for {', '.join(names)}.")
     ids = request.ids(pair)
     work = replace(request.options, ignore_eos=True, stop=(), record=False)
     if work.max_new_tokens < 1 or len(ids) + work.max_new_tokens > pair.target.max_positions:

@@ -70,11 +70,13 @@ def pass_seconds(costs: dict[str, Any], k: int) -> float:
 
 
 def make(draft_len: int | str, costs: dict[str, Any]) -> Constant | Auto:
-    """draft_len: a number, `auto` or `heuristic` (starting at 5, as transformers does). Raises UserError."""
+    """draft_len: a number, `constant` (4), `auto` or `heuristic` (starting at 5, as transformers does). Raises UserError."""
     if draft_len == "auto":
         return Auto(costs)
     if draft_len == "heuristic":
         return Heuristic(5)
+    if draft_len == "constant":
+        return Constant(4)
     if isinstance(draft_len, int) and draft_len >= 0:
         return Constant(draft_len)
-    raise UserError(f"--draft-len must be a whole number from 0 up, auto or heuristic, not {draft_len!r}.")
+    raise UserError(f"--draft-len must be a whole number from 0 up, constant, auto or heuristic, not {draft_len!r}.")

@@ -39,6 +39,7 @@ class Pair:
     text: Text | NoText
     weights: dict[str, str] = field(default_factory=dict)
     drafts: dict[str, Path] = field(default_factory=dict)
+    given: str | None = None            # the method that a draft named by the user is for
     _loaded: dict[str, Any] = field(default_factory=dict)
 
     def draft_name(self, method: str) -> str | None:
@@ -115,9 +116,11 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
         drafts = {p.name: p for p in sorted((ASSETS / pair).glob("*")) if (p / "config.json").exists()}
     else:
         folder, name, target_name, drafts = resolve(target, report), Path(target).name, target, {}
+    given = None
     if draft is not None:
         at = resolve(draft, report)
-        drafts[formats.method_of(at)] = at
+        given = formats.method_of(at)
+        drafts[given] = at
     holds = formats.sniff(folder) if target is not None and (folder / "config.json").is_file() else "model"
     if holds == "medusa-1.0":
         drafts.setdefault("medusa", folder)
@@ -130,7 +133,7 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
         raise EnvironmentFailure(f"Not enough memory for {target_name} on {where}: take a smaller target or another --device.") from None
     text = Text.from_folder(folder)
     ready = (DecoderTarget if isinstance(model, Decoder) else HFTarget)(model, text.size, eos_ids(folder, model.config))
-    return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts)
+    return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given)
 
 
 def embedded_folder(pair: Pair) -> Path | None:

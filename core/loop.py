@@ -70,7 +70,7 @@ class Decoding:
         if self.prompt_len >= target.max_positions:
             raise UserError(f"The prompt has {self.prompt_len} tokens, the target's context holds {target.max_positions}: shorten it.")
         if options.verify == "block" and proposer.levels is not None:
-            raise UserError(f"--verify block checks chains, and --method {proposer.name} drafts a tree here: take --tree chain or leave out --verify.")
+            raise UserError(f"--verify block checks chains, and --method {proposer.name} drafts a tree here: take --tree chain or no --verify.")
         self.limit = min(options.max_new_tokens, target.max_positions - self.prompt_len)
         self.length = draft_length.make(options.draft_len, costs or NO_COSTS)
         self.stop: str | None = None

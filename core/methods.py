@@ -64,6 +64,12 @@ def available(pair: Pair) -> list[Method]:
     return [m for m in METHODS.values() if m.needs is None or m.needs in pair.drafts]
 
 
+def need_given(pair: Pair, chosen: list[Method]) -> None:
+    """Raises UserError when the user named a draft that none of the chosen methods is for."""
+    if pair.given is not None and all(m.needs != pair.given for m in chosen):
+        raise UserError(f"The draft given with --draft is for --method {pair.given}; {', '.join(m.name for m in chosen)} would not use it.")
+
+
 def all_settings() -> dict[str, Setting]:
     """Every method's settings by name, for the command line. Methods that share a name share its meaning."""
     return {s.name: s for m in METHODS.values() for s in m.settings}

@@ -96,7 +96,7 @@ def facts(pair: Pair, request: Request, method: methods.Method, ids: Sequence[in
     options = request.options
     kind = options.verify if options.verify != "chain" or not tree else "tree"
     return {"target": pair.target_name, "draft": pair.draft_name(method.needs) if method.needs else None, "method": method.name,
-            "verify": kind, "lossless": kind != "typical", "device": str(pair.target.device),
+            "verify": kind, "lossless": kind != "typical" or not method.drafts, "device": str(pair.target.device),
             "dtype": str(pair.target.dtype).removeprefix("torch."), "prompt": request.prompt, "prompt_ids": list(ids),
             "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
             "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,

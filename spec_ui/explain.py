@@ -1,4 +1,5 @@
 """Explain: the component behind the tabs that explain. The browser draws everything (assets/js); the template is constant."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -12,10 +13,17 @@ LIGHT = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 
 class Explain(gr.HTML):
     def __init__(self, value: str = "", *, kind: str = "lossless", **kwargs):
-        super().__init__(value=value, html_template='<div class="ss-mount"></div>', css_template="", apply_default_css=False,
-                         js_on_load="window.Specscope.gradioExplain(element, props, watch, trigger);", kind=kind, **kwargs)
+        super().__init__(
+            value=value,
+            html_template='<div class="ss-mount"></div>',
+            css_template="",
+            apply_default_css=False,
+            js_on_load="window.Specscope.gradioExplain(element, props, watch, trigger);",
+            kind=kind,
+            **kwargs,
+        )
 
-    def preprocess(self, payload):   # the browser may send anything: never an input
+    def preprocess(self, payload):  # the browser may send anything: never an input
         return ""
 
     def postprocess(self, value: str | None) -> str:

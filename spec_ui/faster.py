@@ -1,11 +1,11 @@
 """The tab "Why it is faster, and when not": drawn in the browser (assets/js/faster*.js); the server only measures its machine."""
+
 from __future__ import annotations
 
 import json
 import logging
 import threading
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from spec_ui import live
 from spec_ui.explain import LIGHT, of_runs
 
 LABEL = "Why it is faster, and when not"
-FRESH_SECONDS = 20      # a new wish within this time gets the last measurement: a class pressing one button is one measurement
+FRESH_SECONDS = 20  # a new wish within this time gets the last measurement: a class pressing one button is one measurement
 log = logging.getLogger(__name__)
 
 
@@ -27,7 +27,10 @@ class Measured:
         self.engine, self.value, self.at, self.lock = engine, "", 0.0, threading.Lock()
 
     def last(self):
-        return self.value or gr.skip()
+        """On opening the tab: what is known. Where the model is ready and nobody has measured yet, the page asks for it."""
+        if self.value:
+            return self._again()
+        return json.dumps({"ready": True}) if self.engine.state().phase == "ready" else gr.skip()
 
     def measure(self) -> str:
         refusal = live.not_ready(self.engine.state())
@@ -40,7 +43,7 @@ class Measured:
                 self.value = json.dumps({"calibration": self.engine.calibration(redo=bool(self.value))})
             except (EnvironmentFailure, UserError) as error:
                 return json.dumps({"error": str(error)})
-            except Exception as error:      # a bug of ours: the visitor gets a sentence, the log its kind
+            except Exception as error:  # a bug of ours: the visitor gets a sentence, the log its kind
                 log.error("Calibration failed: %s", type(error).__name__)
                 return json.dumps({"error": "Measuring failed on the server; please try again."})
             self.at = time.monotonic()
@@ -50,17 +53,19 @@ class Measured:
         """The value, never twice the same text: the page must see that its wish was answered."""
         return json.dumps({**json.loads(self.value), "answer": time.time_ns()})
 
-    def first(self):
-        """On opening the tab: measured by itself if the model is ready and nobody has yet."""
-        if self.value or self.engine.state().phase != "ready":
-            return self.last()
-        return self.measure()
-
 
 def build(tab: gr.Tab, engine: Any, traces: Path) -> None:
     chart = of_runs("faster", traces)
     measured = Measured(engine)
-    model = {"concurrency_id": "model", "concurrency_limit": 1, "show_progress": "hidden", "trigger_mode": "once", "api_visibility": "private"}
-    chart.submit(partial(Measured.measure, measured), None, chart, **model)
-    tab.select(partial(Measured.last, measured), None, chart, **LIGHT)
-    tab.select(partial(Measured.first, measured), None, chart, **model)
+    chart.submit(
+        measured.measure,
+        None,
+        chart,
+        concurrency_id="model",
+        concurrency_limit=1,
+        show_progress="hidden",
+        trigger_mode="once",
+        api_name="measure",
+        api_visibility="private",
+    )
+    tab.select(measured.last, None, chart, **LIGHT)

@@ -9,67 +9,86 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.errors import EnvironmentFailure, UserError
+from spec_ui import words
 from spec_ui.limits import RUN_SECONDS, Refused, check
 from spec_ui.notice import say
 from spec_ui.recordings import with_source
+from spec_ui.words import DEFAULT
 
 log = logging.getLogger(__name__)
-READY = "The live model is ready."
 CUT = json.dumps({"totals": {"stop": "cancelled"}, "plain": None}) + "\n"
 
 
-def load_sentence(state: Any) -> tuple[str, str]:
+def _share(state: Any) -> str:
+    return f" ({round(100 * state.progress)} %)" if state.progress is not None else ""
+
+
+def load_sentence(state: Any, lang: str = DEFAULT) -> tuple[str, str]:
     """(sentence, kind) for an engine state."""
     if state.phase == "ready":
-        return READY, "info"
+        return words.text(lang, "model.ready"), "info"
     if state.phase == "failed":
-        return f"There is no live model: {state.message}", "error"
-    share = f" ({round(100 * state.progress)} %)" if state.progress is not None else ""
-    doing = "downloading" if state.phase == "downloading" else "loading"
-    return f"The live model is {doing}{share} …", "busy"
+        return words.text(lang, "model.failed", message=state.message), "error"
+    key = "model.downloading" if state.phase == "downloading" else "model.loading"
+    return words.text(lang, key, share=_share(state)), "busy"
 
 
-def not_ready(state: Any) -> str | None:
+def not_ready(state: Any, lang: str = DEFAULT) -> str | None:
     """Why Run cannot start now, in one sentence; None when it can."""
     if state.phase == "ready":
         return None
     if state.phase == "failed":
-        return load_sentence(state)[0]
-    share = f" ({round(100 * state.progress)} %)" if state.progress is not None else ""
-    return f"The live model is not ready yet{share}: watch a recorded run and press Run again in a moment."
+        return load_sentence(state, lang)[0]
+    return words.text(lang, "model.not_ready", share=_share(state))
 
 
 def method_names(engine: Any) -> list[str]:
     return [m.name for m in engine.methods()]
 
 
-def run(engine: Any, *fields: Any, seconds: float = RUN_SECONDS, clock=time.monotonic) -> Iterator[tuple[str | None, str]]:
+def details_of(engine: Any, method: object) -> list[dict[str, Any]]:
+    """The method's own settings as the engine describes them; none where it does not say."""
+    chosen = next((m for m in engine.methods() if m.name == method), None)
+    return [d for d in getattr(chosen, "details", None) or [] if d.get("name") != "draft_len"]
+
+
+def run(
+    engine: Any,
+    *fields: Any,
+    settings: object = None,
+    branch: object = None,
+    lang: object = DEFAULT,
+    seconds: float = RUN_SECONDS,
+    clock=time.monotonic,
+) -> Iterator[tuple[str | None, str]]:
     """Yields (NDJSON so far or None for "leave the player as it is", notice). One yield a line, so that Stop acts within a round.
 
     When the page stops the run or its tab is closed, Gradio closes this generator; closing the engine's stream frees its cache.
     """
+    lang = words.clean(lang)
+    refusal = not_ready(engine.state(), lang)  # first: which methods there are is known once the model is
+    if refusal:
+        yield None, say(refusal, "error")
+        return
     try:
-        refusal = not_ready(engine.state())  # first: which methods there are is known once the model is
-        if refusal:
-            raise Refused(refusal)
-        request = check(*fields, known=method_names(engine))
+        request, given = check(*fields, known=method_names(engine), settings=settings, details=details_of(engine, fields[1]), branch=branch)
     except Refused as refused:
-        yield None, say(str(refused), "error")
+        yield None, say(refused.sentence(lang), "error")
         return
     text, end, stream, started = "", None, None, clock()
     try:
         stream = engine.stream(request)
         for line in stream:
-            text += line if text else with_source(line, "live")
+            text += line if text else with_source(line, "live", **({"branch": {"base": given["base"], "text": given["shown"]}} if given else {}))
             done = '"totals"' in line[:12]
             if done:
                 end = json.loads(line)
-            yield text, say(*progress(end))
+            yield text, say(*progress(end, lang))
             if clock() - started > seconds and not (end and end.get("plain")):
                 text += "" if end else CUT
-                yield text, say(f"The run was stopped after {seconds:g} seconds, the limit for one run.", "error")
+                yield text, say(words.text(lang, "live.limit", seconds=f"{seconds:g}"), "error")
                 return
-        yield text, say(*farewell(end, request.method))
+        yield text, say(*farewell(end, request.method, lang))
     except (UserError, EnvironmentFailure) as error:
         yield _cut(text), say(str(error), "error")
     except Exception as error:  # a bug of ours: the visitor gets a sentence, the log its kind and place (never the prompt)
@@ -82,7 +101,7 @@ def run(engine: Any, *fields: Any, seconds: float = RUN_SECONDS, clock=time.mono
             place.tb_frame.f_code.co_filename if place else "?",
             place.tb_lineno if place else "?",
         )
-        yield _cut(text), say("The run failed on the server; please try again.", "error")
+        yield _cut(text), say(words.text(lang, "live.failed"), "error")
     finally:
         if stream is not None:
             stream.close()
@@ -92,17 +111,17 @@ def _cut(text: str) -> str | None:
     return text + CUT if text and '{"totals"' not in text else text or None
 
 
-def farewell(end: dict | None, method: str) -> tuple[str, str]:
+def farewell(end: dict | None, method: str, lang: str = DEFAULT) -> tuple[str, str]:
     if end is None or end["totals"].get("stop") == "cancelled":
-        return f"The run was stopped: it reached the limit of {RUN_SECONDS} seconds.", "error"
+        return words.text(lang, "live.cut", seconds=RUN_SECONDS), "error"
     if not end.get("plain") and method != "plain":
-        return f"Plain decoding did not finish within the {RUN_SECONDS} seconds of a run: the speed-up stays an estimate.", "info"
-    return "Done. Step through it, or change something and run again.", "info"
+        return words.text(lang, "live.no_plain", seconds=RUN_SECONDS), "info"
+    return words.text(lang, "live.done"), "info"
 
 
-def progress(end: dict | None) -> tuple[str, str]:
+def progress(end: dict | None, lang: str = DEFAULT) -> tuple[str, str]:
     if end is None:
-        return "Running live: speculative decoding first.", "busy"
+        return words.text(lang, "live.speculative"), "busy"
     if not end.get("plain"):
-        return "Now plain decoding writes the same prompt, to have a time to compare with …", "busy"
-    return "Both runs are measured.", "info"
+        return words.text(lang, "live.plain"), "busy"
+    return words.text(lang, "live.measured"), "info"

@@ -1,4 +1,5 @@
 """The tab "Why nothing is lost": everything happens in the browser (assets/js/lossless*.js)."""
+
 from __future__ import annotations
 
 from pathlib import Path

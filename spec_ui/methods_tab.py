@@ -1,4 +1,5 @@
 """The tab "Methods": a card for each proposer and the recorded methods side by side, drawn in the browser (assets/js/methods*.js)."""
+
 from __future__ import annotations
 
 from pathlib import Path

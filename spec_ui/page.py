@@ -7,42 +7,51 @@ from typing import Any
 
 import gradio as gr
 
-from spec_ui import bundle, faster, lossless, methods_tab, recordings, watch
+from spec_ui import bundle, faster, language, lesson, lossless, methods_tab, recordings, watch
 from spec_ui.limits import WAITING
 from spec_ui.player import plotly_file
 from spec_ui.theme import theme
 
 TITLE = "Specscope"
-CLAIM = "Watch a small model guess, a large one check, and nothing get lost."
-HEADER = f'<header class="ss-header"><h1>{TITLE}</h1><p>{CLAIM}</p></header>'
+STYLES = ("player", "frame", "explain", "whatif", "lesson")
 
 LAUNCH_KWARGS: dict[str, Any] = {
     "theme": theme(),
     "css": bundle.styles("page"),
     # These go in as they are: what is passed as `css` Gradio prefixes with its container, and loses @container on the way.
-    "head": f"<style>{bundle.styles('player', 'frame', 'explain')}</style><script>{bundle.script(bundle.ENTRY, 'explain_glue.js')}</script>",
+    # Their ids are how the page that is saved as one file finds them.
+    "head": f'<style id="ss-styles">{bundle.styles(*STYLES)}</style>'
+    f'<script id="ss-bundle">{bundle.script(bundle.ENTRY, "explain_glue.js", "lesson_glue.js", "offline.js")}</script>',
     "footer_links": [],
     "ssr_mode": False,
     "run_history": False,  # prompts are kept nowhere, not even in the visitor's browser
-    "max_file_size": "1kb",  # nothing here takes a file
+    "max_file_size": "1kb",  # nothing here takes a file: traces are opened in the browser and stay there
     "enable_monitoring": False,
 }
 
 
 def build(engine: Any, traces: Path = recordings.FOLDER) -> gr.Blocks:
-    """The whole page around an engine (core.engine.Engine or a stand-in with the same four methods)."""
+    """The whole page around an engine (core.engine.Engine or a stand-in with the same methods)."""
     gr.set_static_paths([plotly_file()])
     with gr.Blocks(title=TITLE, fill_width=True, analytics_enabled=False) as page:
-        gr.HTML(HEADER, apply_default_css=False, js_on_load=None, elem_id="header")
-        with gr.Tabs(elem_classes="ss-tabs"):
-            with gr.Tab("Watch", id="watch"):
-                watch.build(page, engine, traces)
-            with gr.Tab(lossless.LABEL, id="lossless"):
+        with gr.Row(elem_classes="ss-top"):
+            head = gr.HTML(language.header(), apply_default_css=False, js_on_load=None, elem_id="header")
+            lang = language.chooser()
+            dark = gr.Button("◐", elem_id="theme", size="sm")
+        with gr.Tabs(elem_classes="ss-tabs") as tabs:
+            with gr.Tab("Watch", id="watch") as tab_watch:
+                controls = watch.build(page, engine, traces, lang)
+            with gr.Tab(lossless.LABEL, id="lossless") as tab_lossless:
                 lossless.build(traces)
-            with gr.Tab(faster.LABEL, id="faster") as tab:
-                faster.build(tab, engine, traces)
-            with gr.Tab(methods_tab.LABEL, id="methods"):
+            with gr.Tab(faster.LABEL, id="faster") as tab_faster:
+                faster.build(tab_faster, engine, traces)
+            with gr.Tab(methods_tab.LABEL, id="methods") as tab_methods:
                 methods_tab.build(traces)
-    # The limit is global in Gradio: every event but Run is therefore outside the queue.
+            with gr.Tab("Lesson", id="lesson") as tab_lesson:
+                lesson.build(traces)
+        parts = [tab_watch, tab_lossless, tab_faster, tab_methods, tab_lesson]
+        language.wire(page, engine, traces, lang, head, tabs, parts, controls)
+        dark.click(None, js="() => window.Specscope.toggleTheme()", **language.LIGHT)
+    # The limit is global in Gradio: every event but those of the model is therefore outside the queue.
     page.queue(max_size=WAITING, default_concurrency_limit=1)
     return page

@@ -24,7 +24,7 @@ class TracePlayer(gr.HTML):
             html_template='<div class="ss-mount"></div>',
             css_template="",
             apply_default_css=False,
-            js_on_load="window.Specscope.gradioPlayer(element, props, watch);",
+            js_on_load="window.Specscope.gradioPlayer(element, props, watch, trigger);",
             plotly=plotly_file().as_posix(),
             **kwargs,
         )

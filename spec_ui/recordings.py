@@ -17,20 +17,20 @@ def _dump(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def with_source(head: str, source: str) -> str:
-    """The stream's first line, marked as recorded or live (an added key; other readers ignore it)."""
-    return _dump({**json.loads(head), "source": source})
+def with_source(head: str, source: str, **more: object) -> str:
+    """The stream's first line, marked as recorded or live (added keys; other readers ignore them)."""
+    return _dump({**json.loads(head), "source": source, **more})
 
 
-def to_ndjson(text: str) -> str:
-    """Either written form of a Trace as the stream form."""
+def to_ndjson(text: str, name: str = "") -> str:
+    """Either written form of a Trace as the stream form, with the recording's name (the page's address names it)."""
     try:
         data = json.loads(text)
     except ValueError:
         head, rest = text.split("\n", 1)
-        return with_source(head, "recorded") + rest
+        return with_source(head, "recorded", name=name) + rest
     lines = [
-        {"version": data["version"], "run": data["run"], "source": "recorded"},
+        {"version": data["version"], "run": data["run"], "source": "recorded", "name": name},
         *data["rounds"],
         {"totals": data["totals"], "plain": data.get("plain")},
     ]
@@ -43,7 +43,7 @@ def load(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted([*folder.glob("*.json"), *folder.glob("*.ndjson")]):
         try:
-            found[path.stem] = to_ndjson(path.read_text(encoding="utf-8"))
+            found[path.stem] = to_ndjson(path.read_text(encoding="utf-8"), path.stem)
         except (OSError, ValueError, KeyError) as error:
             log.warning("Recorded run %s was left out: %s", path.name, type(error).__name__)
     return found
@@ -73,3 +73,7 @@ def prompt_of(ndjson: str) -> str:
     """The prompt a recording was made with, for the prompt box."""
     head = ndjson.split("\n", 1)[0]
     return str(json.loads(head)["run"].get("prompt", "")) if head else ""
+
+
+def method_of(ndjson: str) -> str:
+    return str(json.loads(ndjson.split("\n", 1)[0])["run"].get("method", ""))

@@ -8,11 +8,10 @@ from typing import Any
 
 import gradio as gr
 
-from spec_ui import examples, limits, live, recordings
+from spec_ui import examples, limits, live, method_settings, recordings, words
 from spec_ui.notice import Notice, say
 from spec_ui.player import TracePlayer
-
-RECORDED = "Playing a recorded run."
+from spec_ui.words import DEFAULT
 
 
 class FreeSlider(gr.Slider):
@@ -31,6 +30,13 @@ class FreeRadio(gr.Radio):
         return payload
 
 
+class FreeCheckbox(gr.Checkbox):
+    is_template = True
+
+    def preprocess(self, payload):
+        return payload
+
+
 class FreeNumber(gr.Number):
     is_template = True
 
@@ -38,122 +44,166 @@ class FreeNumber(gr.Number):
         return payload
 
 
-# What the engine calls its methods, for the recordings that are there before it is (core.methods needs torch).
-LABELS = {
-    "draft": "draft model",
-    "plain": "nobody",
-    "lookup": "earlier text",
-    "suffix": "habits",
-    "early-exit": "own layers",
-    "medusa": "Medusa",
-    "eagle": "EAGLE",
-}
-
-
-def method_choices(engine: Any, traces: Path) -> list[tuple[str, str]]:
+def method_choices(engine: Any, traces: Path, lang: str = DEFAULT) -> list[tuple[str, str]]:
     """(label, name): what the engine can run; before it is loaded, what has a recording too. Plain decoding comes last."""
-    live_ = [(m.label, m.name) for m in engine.methods()]
+    table = words.table(lang)
+    live_ = [(table.get(f"method.{m.name}", m.label), m.name) for m in engine.methods()]
     names = {name for _, name in live_}
-    recorded = [] if engine.state().phase == "ready" else [(LABELS.get(m, m), m) for m in recordings.methods(traces) if m not in names]
+    recorded = [] if engine.state().phase == "ready" else [(table.get(f"method.{m}", m), m) for m in recordings.methods(traces) if m not in names]
     return sorted(recorded + live_, key=lambda choice: choice[1] == "plain")
 
 
+def example_choices(lang: str = DEFAULT) -> list[tuple[str, str]]:
+    table = words.table(lang)
+    return [(table.get(f"example.{name}", name), name) for name in examples.load()]
+
+
 def _controls(engine: Any, traces: Path, example: str | None, prompt: str) -> dict[str, Any]:
-    methods = method_choices(engine, traces)
-    c: dict[str, Any] = {}
-    c["prompt"] = gr.Textbox(
-        prompt, label="Prompt", lines=3, max_lines=8, elem_id="prompt", placeholder="Ask the small model something simple, in English."
-    )
-    c["example"] = FreeRadio(list(examples.load()), value=example, label="Examples", elem_id="example", elem_classes="ss-chips")
-    c["method"] = FreeRadio(methods, value=methods[0][1] if methods else None, label="Who proposes", elem_id="method", elem_classes="ss-chips")
-    c["draft_len"] = FreeSlider(*limits.DRAFT_LEN, value=4, step=1, label="Draft length", elem_id="draft-len", buttons=[])
-    c["temperature"] = FreeSlider(*limits.TEMPERATURE, value=0.7, step=0.05, label="Temperature (0 is greedy)", elem_id="temperature", buttons=[])
-    c["top_p"] = FreeSlider(0.05, 1, value=1, step=0.05, label="Top-p", elem_id="top-p", buttons=[])
-    c["max_new"] = FreeSlider(*limits.NEW_TOKENS, value=96, step=1, label="New tokens at most", elem_id="max-new", buttons=[])
-    c["seed"] = FreeNumber(7, label="Seed", elem_id="seed", precision=None)
+    methods, say_, w = method_choices(engine, traces), words.table(DEFAULT), {}
+    w["prompt"] = gr.Textbox(prompt, label=say_["prompt.label"], lines=3, max_lines=8, elem_id="prompt", placeholder=say_["prompt.placeholder"])
+    w["example"] = FreeRadio(example_choices(), value=example, label=say_["example.label"], elem_id="example", elem_classes="ss-chips")
+    first = methods[0][1] if methods else None
+    w["method"] = FreeRadio(methods, value=first, label=say_["method.label"], elem_id="method", elem_classes="ss-chips")
+    w["draft_len"] = FreeSlider(*limits.DRAFT_LEN, value=4, step=1, label=say_["draft_len.label"], elem_id="draft-len", buttons=[])
+    w["auto"] = FreeCheckbox(False, label=say_["auto.label"], elem_id="auto", container=False)
+    w["settings"] = method_settings.MethodSettings(method_settings.value_for(live.details_of(engine, first)), elem_id="settings")
+    w["temperature"] = FreeSlider(*limits.TEMPERATURE, value=0.7, step=0.05, label=say_["temperature.label"], elem_id="temperature", buttons=[])
+    w["top_p"] = FreeSlider(0.05, 1, value=1, step=0.05, label=say_["top_p.label"], elem_id="top-p", buttons=[])
+    w["max_new"] = FreeSlider(*limits.NEW_TOKENS, value=96, step=1, label=say_["max_new.label"], elem_id="max-new", buttons=[])
+    w["seed"] = FreeNumber(7, label=say_["seed.label"], elem_id="seed", precision=None)
     with gr.Column(elem_classes="ss-foot"):  # stays in sight when the controls are taller than the window
         with gr.Row(elem_classes="ss-runrow"):
-            c["run"] = gr.Button("Run", variant="primary", elem_id="run", scale=3)
-            c["stop"] = gr.Button("Stop", elem_id="stop", scale=1)
-        c["notice"] = Notice(say(RECORDED) if example else "{}", elem_id="notice")
-        c["model"] = Notice(elem_id="model-state")
-    return c
+            w["run"] = gr.Button(say_["run"], variant="primary", elem_id="run", scale=3)
+            w["stop"] = gr.Button(say_["stop"], elem_id="stop", scale=1)
+        w["notice"] = Notice(say(say_["said.recorded"]) if example else "{}", elem_id="notice")
+        w["model"] = Notice(elem_id="model-state")
+    return w
 
 
-def build(page: gr.Blocks, engine: Any, traces: Path) -> None:
-    """Lays the tab out inside the open Blocks and wires it. `traces`: the folder of recorded runs."""
+LABELLED = ("prompt", "example", "method", "draft_len", "auto", "temperature", "top_p", "max_new", "seed", "run", "stop")
+
+
+def translated(engine: Any, traces: Path, lang: str) -> list[Any]:
+    """One update for each of LABELLED."""
+    table = words.table(lang)
+    more = {
+        "prompt": {"placeholder": table["prompt.placeholder"]},
+        "example": {"choices": example_choices(lang)},
+        "method": {"choices": method_choices(engine, traces, lang)},
+    }
+    return [
+        gr.update(value=table[name]) if name in ("run", "stop") else gr.update(label=table[f"{name}.label"], **more.get(name, {}))
+        for name in LABELLED
+    ]
+
+
+def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, Any]:
+    """Lays the tab out inside the open Blocks and wires it. `traces`: the folder of recorded runs; `lang`: the language's component."""
     example, recording = recordings.first(traces)
     prompt = recordings.prompt_of(recording) or next(iter(examples.load().values()))
     with gr.Row(elem_classes="ss-page"):
         with gr.Column(scale=0, min_width=288, elem_classes="ss-aside"):
             c = _controls(engine, traces, example, prompt)
         with gr.Column(scale=1, min_width=0, elem_classes="ss-main"):
-            player = TracePlayer(recording, elem_id="player")
+            c["player"] = player = TracePlayer(recording, elem_id="player")
     timer = gr.Timer(1.0)
     light = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    model = {"concurrency_id": "model", "concurrency_limit": 1, "trigger_mode": "once"}
 
-    fields = [c[name] for name in ("prompt", "method", "draft_len", "temperature", "top_p", "seed", "max_new")]
+    fields = [c[name] for name in ("prompt", "method", "draft_len", "temperature", "top_p", "seed", "max_new", "auto", "settings")] + [lang]
     running = c["run"].click(
-        partial(_stream, engine),
-        fields,
-        [player, c["notice"]],
-        concurrency_id="model",
-        concurrency_limit=1,
-        show_progress="minimal",
-        show_progress_on=[c["notice"]],
-        trigger_mode="once",
-        api_name="run",
+        partial(_stream, engine), fields, [player, c["notice"]], show_progress="minimal", show_progress_on=[c["notice"]], api_name="run", **model
+    )
+
+    def branch(event: gr.EventData, *values: Any):  # a closure, not a partial: Gradio reads the annotation
+        yield from _stream(engine, *values, branch=event._data)
+
+    branching = player.submit(
+        branch, fields, [player, c["notice"]], show_progress="minimal", show_progress_on=[c["notice"]], api_visibility="private", **model
     )
     c["run"].click(None, js="() => window.Specscope.started()", **light)
-    c["stop"].click(lambda: say("Stopped. What was decoded so far stays here."), None, c["notice"], cancels=[running], **light)
-    c["example"].input(partial(_choose, engine, traces), [c["example"], c["method"]], [c["prompt"], player, c["notice"]], **light)
+    c["stop"].click(_stopped, lang, c["notice"], cancels=[running, branching], **light)
+    c["example"].input(partial(_choose, engine, traces), [c["example"], c["method"], lang], [c["prompt"], player, c["notice"]], **light)
     c["prompt"].input(None, None, c["example"], js="() => null", **light)
-    c["method"].input(partial(_method, engine, traces), [c["method"], c["example"]], [c["draft_len"], player, c["notice"]], **light)
+    shown = [c["draft_len"], player, c["notice"], c["auto"], c["settings"]]
+    c["method"].input(partial(_method, engine, traces), [c["method"], c["example"], lang], shown, **light)
     # On opening and then once a second until the model is there (or is not coming): light, outside the queue.
-    gr.on([timer.tick, page.load], partial(_watch_load, engine, traces), c["method"], [c["model"], c["method"], timer], **light)
+    watched = [c["model"], c["method"], c["settings"], timer]
+    timer.tick(partial(_watch_load, engine, traces), [c["method"], lang], watched, **light)
+
+    def first_look(method: Any, request: gr.Request):  # the language's component has not heard of the address yet
+        return _watch_load(engine, traces, method, request.query_params.get("lang"))
+
+    page.load(first_look, c["method"], watched, **light)
+    return c
 
 
-def _stream(engine: Any, prompt, method, draft_len, temperature, top_p, seed, max_new):
-    fields = (prompt, method, draft_len, temperature, top_p, seed, max_new)
-    for ndjson, notice in live.run(engine, *fields):
+def _stream(
+    engine: Any, prompt, method, draft_len, temperature, top_p, seed, max_new, auto=False, settings=None, lang=DEFAULT, branch: object = None
+):
+    fields = (prompt, method, "auto" if auto is True else draft_len, temperature, top_p, seed, max_new)
+    for ndjson, notice in live.run(engine, *fields, settings=settings, branch=branch, lang=lang):
         yield gr.skip() if ndjson is None else ndjson, notice
 
 
-def _choose(engine: Any, traces: Path, name: Any, method: Any):
+def _stopped(lang: Any):
+    return say(words.text(lang, "said.stopped"))
+
+
+def _choose(engine: Any, traces: Path, name: Any, method: Any, lang: Any = DEFAULT):
     """An example chip: its prompt, and its recording as long as there is no live model to run it."""
     known = examples.load()
     if not isinstance(name, str) or name not in known:
-        return gr.skip(), gr.skip(), say("Choose one of the examples shown.", "error")
+        return gr.skip(), gr.skip(), say(words.text(lang, "said.choose_example"), "error")
     if engine.state().phase == "ready":
-        return known[name], gr.skip(), say("Press Run to decode this prompt live.")
+        return known[name], gr.skip(), say(words.text(lang, "said.press_run"))
     recording = recordings.pick(name, method if isinstance(method, str) else "draft", traces)
     if recording is None:
-        return known[name], gr.skip(), say("There is no recorded run of this example yet.")
-    return known[name], recording, say(RECORDED)
+        return known[name], gr.skip(), say(words.text(lang, "said.no_recording"))
+    return known[name], recording, say(words.text(lang, "said.recorded"))
 
 
-def _method(engine: Any, traces: Path, name: Any, example: Any):
+def _method(engine: Any, traces: Path, name: Any, example: Any, lang: Any = DEFAULT):
     """A method: which settings it has, what it is, and (with no live model) its recording of the example chosen."""
     chosen = next((m for m in engine.methods() if m.name == name), None)
     ready = engine.state().phase == "ready"
     if chosen is None and (ready or name not in recordings.methods(traces)):
-        return gr.skip(), gr.skip(), say("Choose one of the methods shown.", "error")
+        return gr.skip(), gr.skip(), say(words.text(lang, "said.choose_method"), "error"), gr.skip(), gr.skip()
     recording = None if ready or not isinstance(example, str) else recordings.pick(example, name, traces, exact=True)
-    note = say(RECORDED) if recording else gr.skip()
+    note = say(words.text(lang, "said.recorded")) if recording else gr.skip()
     if chosen is None:
-        return gr.skip(), recording or gr.skip(), note
+        return gr.skip(), recording or gr.skip(), note, gr.skip(), method_settings.value_for([])
     if not recording and chosen.note:
-        note = say(chosen.note if chosen.lossless else f"{chosen.note} This method is lossy: its output law differs from the target's.")
-    return gr.update(interactive="draft_len" in chosen.settings), recording or gr.skip(), note
+        note = say(chosen.note if chosen.lossless else words.text(lang, "said.lossy", note=chosen.note))
+    drafts = gr.update(interactive="draft_len" in chosen.settings)
+    return drafts, recording or gr.skip(), note, drafts, method_settings.value_for(live.details_of(engine, name))
 
 
-def _watch_load(engine: Any, traces: Path, method: Any):
-    state = engine.state()
-    notice = say(*live.load_sentence(state))
+def opened(engine: Any, traces: Path, run: Any, lang: str) -> tuple[Any, Any, Any, Any, Any]:
+    """What the address asks to open: (prompt, example, method, player, notice). A name that no recording has is said in words."""
+    if run is None:
+        return (gr.skip(),) * 5
+    found = recordings.load(traces).get(run) if isinstance(run, str) else None
+    if found is None:
+        return *(gr.skip(),) * 4, say(words.text(lang, "said.no_run"), "error")
+    example, method = run.split("-")[0], recordings.method_of(found)
+    known = [name for _, name in method_choices(engine, traces)]
+    return (
+        recordings.prompt_of(found),
+        gr.update(value=example if example in examples.load() else None),
+        gr.update(value=method) if method in known else gr.skip(),
+        found,
+        say(words.text(lang, "said.recorded")),
+    )
+
+
+def _watch_load(engine: Any, traces: Path, method: Any, lang: Any = DEFAULT):
+    state, lang = engine.state(), words.clean(lang)
+    notice = say(*live.load_sentence(state, lang))
     if state.phase not in ("ready", "failed"):
-        return notice, gr.skip(), gr.skip()
-    choices = method_choices(engine, traces)
+        return notice, gr.skip(), gr.skip(), gr.skip()
+    choices = method_choices(engine, traces, lang)
     names = [name for _, name in choices]
     chosen = isinstance(method, str) and method in names and (method != "plain" or recordings.methods(traces))  # "plain" alone was no choice
     value = method if chosen else names[0] if names else None
-    return notice, gr.update(choices=choices, value=value), gr.Timer(active=False)
+    return notice, gr.update(choices=choices, value=value), method_settings.value_for(live.details_of(engine, value)), gr.Timer(active=False)

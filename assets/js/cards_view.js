@@ -8,7 +8,7 @@ import { isTree } from "./trace.js";
 const CLASS = { hidden: "hidden", pending: "pending", lit: "lit" };
 
 export function createCards(words, onSelect) {
-  const root = el("div", { class: "ss-cards", role: "group", "aria-label": "Tokens of this round, in verdict order" });
+  const root = el("div", { class: "ss-cards", role: "group", "aria-label": words.aria.cards });
   let key = "";
   rove(root, ".ss-card");
   const choose = (e) => {

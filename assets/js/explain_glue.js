@@ -1,26 +1,31 @@
 // The seam between Gradio and the tabs that explain: what the server gives comes in as props, one event goes out (measure).
 import { mountFaster } from "./faster.js";
+import { language, onLanguage } from "./gradio_glue.js";
+import { wordsFor } from "./languages.js";
 import { mountLossless } from "./lossless.js";
 import { mountMethods } from "./methods.js";
 
 const MOUNTS = { lossless: mountLossless, faster: mountFaster, methods: mountMethods };
 
-// `refresh` when the tab comes into sight, `hide` when it goes.
-function whenSeen(root, view) {
-  let seen = false;
+export function gradioExplain(element, props, watch, trigger) {
+  document.documentElement.classList.add("ss-host");
+  const root = element.querySelector(".ss-mount"), kind = Object.hasOwn(MOUNTS, props.kind) ? props.kind : "lossless";
+  let view = null, seen = false;
+  // The value outlives a change of language: what this machine measured stays.
+  function draw(words) {
+    view?.hide?.();
+    view = MOUNTS[kind](root, { runs: props.runs, sizes: props.sizes, words: words[kind], measure: () => trigger("submit") });
+    view.update?.(props.value ?? "");
+    if (seen) view.refresh?.();
+  }
+  // Which run stands in Watch is looked up when the tab comes into sight; what is animated stops when it goes.
   const look = () => {
     const now = root.offsetParent !== null;
     if (now !== seen) { seen = now; if (now) view.refresh?.(); else view.hide?.(); }
   };
+  draw(wordsFor(language()));
+  watch("value", () => view.update?.(props.value ?? ""));
+  onLanguage(draw);
   new ResizeObserver(look).observe(root);
   look();
-}
-
-export function gradioExplain(element, props, watch, trigger) {
-  document.documentElement.classList.add("ss-host");
-  const root = element.querySelector(".ss-mount"), kind = Object.hasOwn(MOUNTS, props.kind) ? props.kind : "lossless";
-  const view = MOUNTS[kind](root, { runs: props.runs, sizes: props.sizes, measure: () => trigger("submit") });
-  if (view.update) { watch("value", () => view.update(props.value ?? "")); view.update(props.value ?? ""); }
-  whenSeen(root, view);
-  return view;
 }

@@ -16,7 +16,8 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
   const charts = { cost: costChart(words, costsNow), length: lengthChart(words, () => ({ state, facts, expected })), alpha: alphaChart(words, () => ({ state, facts, expected })), position: positionChart(words, () => facts?.positions ?? []) };
 
   const from = el("p", { class: "ss-sub" }), costWords = el("p", { class: "ss-say" }), floorWords = el("p", { class: "ss-note" }), status = el("p", { class: "ss-sub ss-measuring", role: "status" });
-  const button = el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "measure", text: words.costs.measure, onclick: () => { button.disabled = true; say(status, words.costs.busy); measure?.(); } });
+  const ask = () => { button.disabled = true; say(status, words.costs.busy); measure?.(); };
+  const button = el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "measure", text: words.costs.measure, onclick: ask });
   const chips = createRunChips(w.run, (e) => (e.name === "live" ? w.live : w.name(e)), open), runStatus = el("p", { class: "ss-sub", role: "status" });
   const sourceBox = el("fieldset", { class: "ss-choice" }, el("legend", { text: w.costs }), ...["machine", "run"].map((s) => el("label", {}, el("input", { type: "radio", name: "ss-costs-from", value: s, onchange: () => { source = s; fromRun(false); } }), el("span", { text: w.costsFrom[s] }))));
   const slider = (key, min, max, step, show) => {
@@ -101,7 +102,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     say(positionWords, words.position.sentence(facts.positions[0].share, facts.positions[0].interval, facts.alpha));
   }
 
-  // value: {"calibration": {...}} or {"error": "one sentence"}, JSON text from spec_ui/faster.py.
+  // value: {"calibration": {...}}, {"ready": true} (nobody has measured yet) or {"error": "one sentence"}, JSON text from spec_ui/faster.py.
   function update(value) {
     let v = {};
     try { v = JSON.parse(value || "{}") ?? {}; } catch { v = {}; }
@@ -112,6 +113,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
       source = "machine";
       fromRun(false);
     }
+    if (v.ready === true && !calibration) ask();
     queue();
   }
 

@@ -71,12 +71,13 @@ export function alphaChart(words, get) {
       x: { make: (r) => linear([0, 1], r), ticks: [0, 0.25, 0.5, 0.75, 1], label: String, title: w.alphaX }, y: { make: (r) => linear([0, top], r), ticks: ticksTo(top), label: (t) => `${Number(t.toFixed(2))}×` },
       paint(g, box) {
         ground(g, box, w);
-        const taken = [];   // where a curve is named; names that would cover another are left out
+        const taken = [];   // where a curve is named: at its end, or on its way where another name stands there
         const curve = (k, all, cls, words) => {
           const r = all.filter((p) => p.speed <= top), last = r.at(-1), inside = r.length === all.length;
           g.append(line(r.map((p) => [box.x(p.alpha), box.y(p.speed)]), cls));
-          const at = [box.x(last.alpha) + 5, Math.max(box.top + 2, box.y(last.speed) + (inside ? 4 : -2))], name = k === state.k ? w.kLabel(k) : String(k);
-          if (taken.some(([x, y]) => Math.abs(x - at[0]) < 40 && Math.abs(y - at[1]) < 13)) return;
+          let at = [box.x(last.alpha) + 5, Math.max(box.top + 2, box.y(last.speed) + (inside ? 4 : -2))];
+          const middle = r[Math.floor(0.6 * r.length)], name = k === state.k ? w.kLabel(k) : String(k);
+          if (taken.some(([x, y]) => Math.abs(x - at[0]) < 40 && Math.abs(y - at[1]) < 13)) at = [box.x(middle.alpha) + 4, box.y(middle.speed) + 15];
           taken.push(at);
           g.append(label(...at, name, words));
         };

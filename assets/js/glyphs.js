@@ -41,3 +41,6 @@ export function tail(text, limit = 34) {
   const chars = Array.from(visible(text).replace(/␣/g, " "));
   return chars.length <= limit ? chars.join("").trim() : "… " + chars.slice(-limit).join("").replace(/^\S*\s/, "");
 }
+
+// Running text as it is written, only what could hide or reorder made visible; line breaks stay.
+export const runningText = (text) => Array.from(text, (c) => (c === "\n" ? c : one(c, false))).join("");

@@ -1,7 +1,10 @@
 // The thin seam to Gradio: the component's value is the NDJSON text; nothing here calls the server.
 import { say } from "./dom.js";
 import { mount } from "./player.js";
-import { EN } from "./words_en.js";
+import { langOf, wordsFor } from "./languages.js";
+import { presenting, setPresent, watchPresent } from "./present.js";
+import { createSettings } from "./settings_view.js";
+import { createAddress } from "./url_state.js";
 
 let plotly = null;
 
@@ -13,7 +16,7 @@ export function started() {
 }
 
 // Plotly comes late and from our own server: first paint does not wait for its megabytes.
-function loadPlotly(path) {
+export function loadPlotly(path) {
   plotly ||= new Promise((resolve, reject) => {
     const root = (window.gradio_config?.root || new URL(".", document.baseURI).href).replace(/\/$/, "");
     const script = document.createElement("script");
@@ -28,15 +31,73 @@ function loadPlotly(path) {
   return plotly;
 }
 
-export function gradioPlayer(element, props, watch) {
+// What is drawn in words: each is told when the language changes.
+const speakers = [];
+let lang = null;
+export const address = createAddress();
+export const language = () => (lang ??= langOf(address.read().lang));
+export function onLanguage(act) { speakers.push(act); }
+export function setLanguage(code) {
+  lang = langOf(code);
+  document.documentElement.lang = lang;
+  address.set({ lang: lang === "en" ? null : lang });
+  for (const act of speakers) act(wordsFor(lang));
+}
+export function setTab(name) { address.set({ tab: name === "watch" ? null : name }); }
+export function toggleTheme() {
+  const dark = document.body.classList.toggle("dark");
+  address.set({ theme: dark ? "dark" : "light" });
+}
+
+const presentChanged = (on) => address.set({ view: on ? "present" : null });
+export const present = () => setPresent(!presenting(), presentChanged);
+let opened = false;
+// Once: what of the address belongs to no component.
+export function openAddress() {
+  if (opened) return;
+  opened = true;
   document.documentElement.classList.add("ss-host");
-  const path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "";
-  const root = element.querySelector(".ss-mount");
-  const player = mount(root, { ndjson: props.value ?? "", loadPlotly: path ? () => loadPlotly(path) : null });
+  document.documentElement.lang = language();
+  const name = () => document.getElementById("theme")?.setAttribute("aria-label", wordsFor(language()).player.share.theme.label);
+  name();
+  onLanguage(name);
+  if (address.read().view) setPresent(true);
+  watchPresent(presentChanged);
+}
+
+export function gradioPlayer(element, props, watch, trigger) {
+  openAddress();
+  const path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", root = element.querySelector(".ss-mount"), start = address.read();
+  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: () => address.flush(), present };
+  let player = mount(root, { ...options, ndjson: props.value ?? "", words: wordsFor(language()).player, place: start.round === null && !start.run ? null : { run: start.run, round: start.round, step: start.step } });
+  const known = () => window.Specscope.players ??= [];
+  const place = known().push(player) - 1;
   watch("value", () => player.update(props.value ?? ""));
+  onLanguage((words) => {   // drawn anew where it stood, open files and live runs included
+    const { raw, at, sel } = player, open = player.whatif.root.open;
+    player.destroy();
+    player = known()[place] = mount(root, { ...options, ndjson: raw, words: words.player });
+    if (player.steps.length) { player.go(at); player.select(sel); }
+    player.whatif.root.open = open;
+  });
   new MutationObserver(() => player.recolour()).observe(document.body, { attributes: true, attributeFilter: ["class"] });
-  (window.Specscope.players ||= []).push(player);
   return player;
+}
+
+// A method's own settings; the value that goes back holds only what was changed.
+export function gradioSettings(element, props, watch) {
+  const parse = () => { try { return JSON.parse(props.value || "{}") ?? {}; } catch { return {}; } };
+  let own = null, details = parse().details, given = {};
+  const view = createSettings(element.querySelector(".ss-mount"), wordsFor(language()).player, (next) => { given = next; own = JSON.stringify({ details, given }); props.value = own; });
+  const show = () => {
+    if (props.value === own) return;   // our own writing comes back
+    details = parse().details;
+    given = {};
+    view.show(details);
+  };
+  view.show(details);
+  watch("value", show);
+  onLanguage((words) => view.say(words.player));
 }
 
 // One sentence for the visitor, as text. Value: {"kind": "info|busy|error", "text": "..."} in JSON.
@@ -65,7 +126,7 @@ function sayQueue(element, box, draw) {
     const place = /queue:\s*(\d+)\s*\/\s*(\d+)/.exec(block.querySelector('[data-testid="status-tracker"]')?.textContent ?? "");
     block.classList.toggle("ss-said", Boolean(place) || !block.querySelector(".progress-text")?.textContent.includes("queue"));
     if (place) {
-      say(box, EN.queue(Number(place[1]), Number(place[2])));
+      say(box, wordsFor(language()).player.queue(Number(place[1]), Number(place[2])));
       box.dataset.kind = "busy";
       box.hidden = false;
     } else if (said) draw();

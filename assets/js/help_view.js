@@ -1,8 +1,19 @@
 // The legend (colour and shape of each state) and the list of keys.
 import { el } from "./dom.js";
 
-export function createLegend(words) {
-  return el("ul", { class: "ss-legend", "aria-label": "Legend" }, ...words.legend.map(([kind, what]) => el("li", {}, el("span", { class: "ss-key", "data-legend": kind }, el("b", { class: "ss-mark", text: words.kind[kind] })), ` ${what}`.trimEnd())));
+// Pressing an entry singles its tokens out in the text; pressing it again lets go. `change(kinds)` gets the list that is pressed.
+export function createLegend(words, change = null) {
+  const chosen = new Set();
+  const press = (kind) => (e) => {
+    if (!chosen.delete(kind)) chosen.add(kind);
+    e.currentTarget.setAttribute("aria-pressed", String(chosen.has(kind)));
+    change([...chosen]);
+  };
+  return el("ul", { class: "ss-legend", "aria-label": words.aria.legend }, ...words.legend.map(([kind, what]) => {
+    const key = el("span", { class: "ss-key", "data-legend": kind }, el("b", { class: "ss-mark", text: words.kind[kind] }));
+    if (!change) return el("li", {}, key, ` ${what}`.trimEnd());
+    return el("li", {}, el("button", { type: "button", class: "ss-keybtn", "data-filter": kind, "aria-pressed": "false", title: words.aria.filter(words.kind[kind]), onclick: press(kind) }, key, ` ${what}`.trimEnd()));
+  }));
 }
 
 export function createHelp(words) {

@@ -33,11 +33,11 @@ export function createDice(words, brokenNote = null) {
   const seedBox = el("input", { type: "number", class: "ss-seed", min: 0, max: 4294967295, step: 1, onchange: () => { seed = Math.min(4294967295, Math.max(0, Math.floor(Number(seedBox.value) || 0))); restart(); } });
   const histogram = el("div", { class: "ss-histo" }), key = el("p", { class: "ss-keyline" }, ...[["agreed", w.kept], ["residual", w.resampled]].map(([k, t]) => el("span", {}, el("i", { class: `ss-piece ss-${k}` }), t)),
     el("span", {}, el("i", { class: "ss-pkey" }), w.pMark), el("span", {}, el("i", { class: "ss-bandkey" }), w.band), el("span", { class: "ss-wrongkey" }, el("i", { class: "ss-wrongmark" }), w.wrong));
-  const table = el("table", {}), tableView = el("details", { class: "ss-tableview", ontoggle: () => paintHistogram() }, el("summary", { text: w.table }), el("div", { class: "ss-tablescroll" }, table));
+  const table = el("table", {}), tableView = el("details", { class: "ss-tableview", ontoggle: () => paintHistogram() }, el("summary", { text: w.table }), el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": w.histogram }, table));
   const chart = chartBox(w.table, drawDistance);
   const root = el("div", { class: "ss-dice" },
     el("div", { class: "ss-controls" }, radios(`${id}-rule`, RULES, (r) => w.rules[r], rule, (r) => { rule = r; restart(); }, w.rule),
-      el("div", { class: "ss-controlrow" }, radios(`${id}-n`, SIZES, (n) => n.toLocaleString("en-US"), size, (n) => { size = n; sayGo(); }, w.n),
+      el("div", { class: "ss-controlrow" }, radios(`${id}-n`, SIZES, (n) => n.toLocaleString(document.documentElement.lang || "en"), size, (n) => { size = n; sayGo(); }, w.n),
         el("label", { class: "ss-seedlabel" }, el("span", { text: w.seed }), seedBox), el("button", { type: "button", class: "ss-btn ss-wide", text: w.reseed, onclick: () => { seed = (seed + 1) % 4294967296; seedBox.value = seed; restart(); } }), go)),
     why, el("div", { class: "ss-pairgrid" }, el("section", {}, el("h3", { text: w.histogram }), histogram, key, tableView), el("section", {}, el("h3", { text: w.distance }), el("p", { class: "ss-sub" }, ...rich(words.glossary, w.distanceSub)), chart.root)), verdict);
   seedBox.value = seed;
@@ -117,7 +117,7 @@ export function createDice(words, brokenNote = null) {
         const clip = (y) => Math.min(box.bottom, Math.max(box.top, y)), at = (n, d) => [box.x(n), clip(box.y(floor(d)))];
         const upper = grid.map((n) => at(n, bandAt(bands, n)[1])), lower = grid.map((n) => at(n, bandAt(bands, n)[0]));
         g.append(area([...upper, ...lower.reverse()], "ss-bandarea"), line(grid.map((n) => at(n, expectedDistance(n, p))), "ss-expected"));
-        g.append(label(...at(1300, expectedDistance(1300, p) / 4.4), w.expected, "ss-soft"), label(at(160000, 1)[0], at(1, expectedDistance(160000, p) / 5)[1], w.bandWord, "ss-soft", "middle"));
+        g.append(label(...at(1300, expectedDistance(1300, p) / 4.4), w.expected, "ss-soft"), label(box.right, at(1, expectedDistance(160000, p) / 5)[1], w.bandWord, "ss-soft", "end"));
         for (const [r, track] of Object.entries(tracks)) {
           if (!track.length) continue;
           const now = r === rule, wrong = distance(lawOf(r, cats), p);
@@ -127,7 +127,7 @@ export function createDice(words, brokenNote = null) {
           if (now) g.append(svg("circle", { class: `ss-head ss-${r === "right" ? "good" : "wrongtrack"}`, cx: at(...track.at(-1))[0], cy: at(...track.at(-1))[1], r: 4.5 }));
         }
       } });
-    const rows = Object.entries(tracks).flatMap(([r, t]) => t.filter(([n]) => SIZES.includes(n)).map(([n, d]) => [w.rules[r], n.toLocaleString("en-US"), probLong(d), bandAt(bands, n).map(probLong).join(" – ")]));
+    const rows = Object.entries(tracks).flatMap(([r, t]) => t.filter(([n]) => SIZES.includes(n)).map(([n, d]) => [w.rules[r], n.toLocaleString(document.documentElement.lang || "en"), probLong(d), bandAt(bands, n).map(probLong).join(" – ")]));
     return { node, table: { caption: w.distance, head: w.distanceHead, rows } };
   }
 

@@ -58,7 +58,7 @@ export function createRaceView(words, runs) {
   const speed = el("select", { class: "ss-speed", "aria-label": w.speed, title: w.speed }, ...RACE_SPEEDS.map((s) => el("option", { value: s, text: `${s}×` })));
   speed.value = "1";
   const again = el("button", { type: "button", class: "ss-btn", "aria-label": w.again, title: w.again, onclick: () => { t = 0; paint(); } }, icon("first"));
-  const table = el("table", {}), tableView = el("details", { class: "ss-tableview" }, el("summary", { text: w.table }), el("div", { class: "ss-tablescroll" }, table));
+  const table = el("table", {}), tableView = el("details", { class: "ss-tableview" }, el("summary", { text: w.table }), el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": w.title }, table));
   const pickExample = el("fieldset", { class: "ss-choice" }), pickMethods = el("fieldset", { class: "ss-choice" });
   const legend = el("p", { class: "ss-keyline" }, ...Object.entries(w.legend).map(([kind, name]) => el("span", { class: "ss-racetok", "data-kind": kind }, el("span", { class: "ss-mark", text: name }))));
   const body = el("div", { hidden: true }, el("div", { class: "ss-transport ss-racebar" }, again, play, scrub, clock, speed), lanesBox, legend, verdict, slower, differ, tableView);

@@ -5,7 +5,10 @@ import { createClock, SPEEDS } from "./clock.js";
 import { el, icon, say } from "./dom.js";
 import { createHelp, createLegend } from "./help_view.js";
 import { createRace } from "./race_chart.js";
+import { langOf, wordsFor } from "./languages.js";
+import { presenting } from "./present.js";
 import { createScrub } from "./scrub_view.js";
+import { createShare } from "./share_view.js";
 import { createStats } from "./stats_view.js";
 import { buildSteps, openingRound, settleIndex } from "./steps.js";
 import { plainStep } from "./tally.js";
@@ -13,7 +16,8 @@ import { createTextView } from "./text_view.js";
 import { createTimeline } from "./timeline_view.js";
 import { makeReader } from "./trace.js";
 import { createTree } from "./tree_view.js";
-import { EN } from "./words_en.js";
+import { placeOf, stepFor } from "./url_state.js";
+import { createWhatIf } from "./whatif_view.js";
 
 // What a step speaks about: the token whose verdict fell, the newest draft, or what closed the round.
 export function defaultSelection(round, step) {
@@ -24,14 +28,18 @@ export function defaultSelection(round, step) {
   return refused >= 0 && settleIndex(round) >= 0 ? refused : settleIndex(round) >= 0 ? "end" : round.drafted.length ? round.drafted.length - 1 : null;
 }
 
-export function mount(root, { ndjson = "", words = EN, loadPlotly = null, waiting = false } = {}) {
+// words: one language's table (languages.js). place: {run, round, step} to open at. onPlace(place): where the reader is now.
+// send(request): a live branch. link(): the address to share. present(): begin the presenter's view. watchers get every change of state.
+export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true } = {}) {
   const reader = makeReader();
-  let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0;
+  let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0, raw = "", first = true;
 
   const stats = createStats(words), scrub = createScrub(words, (r) => go(ends[r]));
   const text = createTextView(words, (r, i) => { go(ends[r]); if (i !== null) select(i); });
   const cards = createCards(words, select), tree = createTree(words, select), bars = createBars(words);
   const race = createRace(words, loadPlotly), timeline = createTimeline(words, (r) => go(ends[r])), help = createHelp(words);
+  const whatif = createWhatIf(words, { send, changed: () => onState?.() });
+  const sharing = share ? createShare(words, { get: () => ({ trace, ndjson: raw, place: steps.length ? placeOf(steps, ends, at) : null }), open: (value) => update(value), link, present }) : null;
   const btn = (name, sign, act) => el("button", { type: "button", class: `ss-btn ss-${name}`, "aria-label": words.controls[name], title: words.controls[name], onclick: act }, sign);
   const play = btn("play", icon("play"), toggle), speed = el("select", { class: "ss-speed", "aria-label": words.controls.speed, title: words.controls.speed }, ...SPEEDS.map((s) => el("option", { value: s, text: `${s}×` })));
   speed.value = "1";
@@ -41,9 +49,9 @@ export function mount(root, { ndjson = "", words = EN, loadPlotly = null, waitin
   const main = el("div", { class: "ss-body" },
     el("div", { class: "ss-panel" }, stats.root, stats.why, text.root, line,
       el("div", { class: "ss-transport" }, el("span", { class: "ss-buttons" }, btn("first", icon("first"), () => go(0)), btn("back", icon("back"), () => go(at - 1)), play, btn("forward", icon("forward"), () => go(at + 1)), btn("last", icon("last"), () => go(steps.length - 1))),
-        scrub.root, el("span", { class: "ss-side" }, where, speed, btn("help", "?", help.toggle))), createLegend(words), el("div", { class: "ss-captionrow" }, caption, lossy)),
-    el("div", { class: "ss-panel ss-roundpanel" }, title, cost, cards.root, tree.root, el("div", { class: "ss-two" }, bars.root, race.root), timeline.root));
-  root.replaceChildren(el("div", { class: "ss" }, empty, main, help.root));
+        scrub.root, el("span", { class: "ss-side" }, where, speed, btn("help", "?", help.toggle))), createLegend(words, text.only), el("div", { class: "ss-captionrow" }, caption, lossy)),
+    el("div", { class: "ss-panel ss-roundpanel" }, title, cost, cards.root, tree.root, el("div", { class: "ss-two" }, bars.root, race.root), timeline.root), whatif.root);
+  root.replaceChildren(el("div", { class: "ss", lang: words.lang }, empty, main, sharing?.root, help.root));
 
   const clock = createClock({ steps: () => steps, at: () => at, move: (k) => go(k, true), ended: playState });
   function playState() {
@@ -66,9 +74,11 @@ export function mount(root, { ndjson = "", words = EN, loadPlotly = null, waitin
     if (!steps.length) return;
     at = Math.max(0, Math.min(steps.length - 1, k));
     if (!playing) { clock.seek(); follow = at === steps.length - 1 && !trace.totals; }
+    if (!playing && !first) tellPlace();
     sel = defaultSelection(trace.rounds[steps[at].r], steps[at]);
     queue();
   }
+  function tellPlace() { onPlace?.({ run: trace.source === "recorded" ? trace.name : null, ...placeOf(steps, ends, at) }); }
   function goRound(delta) {
     const r = steps[at]?.r ?? 0;
     const settled = at === ends[r];
@@ -91,18 +101,21 @@ export function mount(root, { ndjson = "", words = EN, loadPlotly = null, waitin
     root.dataset.phase = step.phase;
     root.dataset.round = step.r;
     root.dataset.complete = trace.totals ? (trace.plain ? "plain" : "totals") : "no";
-    stats.draw(trace);
-    for (const part of [text, scrub, cards, tree, bars, timeline, race]) part.draw(view);
-    say(title, words.roundTitle(step.r, round, step.phase === "settle" || at === ends[step.r]));
+    const settled = step.phase === "settle" || at === ends[step.r];
+    stats.draw(trace, step, settled);
+    for (const part of [text, scrub, cards, tree, bars, timeline, race, whatif]) part.draw(view);
+    say(title, words.roundTitle(step.r, round, settled));
     say(cost, words.roundCost(round, plainStep(trace), !trace.plain));
     say(line, words.step(step, round, trace.rounds.length));
     say(where, words.where(step.r, trace.rounds.length));
+    onState?.();
   }
 
   function onKey(e) {
     if (e.defaultPrevented || e.altKey || e.ctrlKey || e.metaKey || !root.isConnected || root.offsetParent === null) return;
     const typing = e.target.closest?.("input, textarea, select, [contenteditable], [role=radiogroup], [role=tablist]");
     if (typing || help.root.open) return;
+    if (presenting() && (e.key === "PageDown" || e.key === "PageUp")) { e.preventDefault(); go(at + (e.key === "PageDown" ? 1 : -1)); return; }
     if (e.key === " " && e.target.closest?.("button, a, [role=button], summary")) return;
     const act = { ArrowLeft: () => (e.shiftKey ? goRound(-1) : go(at - 1)), ArrowRight: () => (e.shiftKey ? goRound(1) : go(at + 1)), " ": toggle, Home: () => go(0), End: () => go(steps.length - 1), "?": help.toggle }[e.key];
     if (!act || !steps.length) return;
@@ -112,16 +125,22 @@ export function mount(root, { ndjson = "", words = EN, loadPlotly = null, waitin
   document.addEventListener("keydown", onKey);
 
   function update(value, { live = null } = {}) {
+    raw = typeof value === "string" ? value : "";
     const got = reader.read(value);
     trace = got.trace;
     if (live !== null) waiting = live;
     ({ steps, ends } = buildSteps(trace.rounds));
     if (got.fresh) {
-      for (const part of [text, cards, bars, timeline]) part.reset();
+      for (const part of [text, cards, bars, timeline, whatif]) part.reset();
       clock.stop();
       playState();
       follow = !trace.totals;
-      if (steps.length && !follow) go(ends[openingRound(trace.rounds)]);
+      if (steps.length && !follow) {
+        const asked = place && (!place.run || place.run === trace.name) ? stepFor(place, { ends }) : null;
+        if (asked !== null || (place && trace.name === place.run)) place = null;
+        go(asked ?? ends[openingRound(trace.rounds)]);
+      } else if (steps.length && !first) onPlace?.({ run: null, round: null, step: null });
+      if (steps.length) first = false;
     }
     if (steps.length && (follow || at >= steps.length)) {
       at = steps.length - 1;
@@ -131,6 +150,6 @@ export function mount(root, { ndjson = "", words = EN, loadPlotly = null, waitin
     queue();
   }
   update(ndjson);
-  return { update, go, recolour: race.recolour, get trace() { return trace; }, get at() { return at; }, get steps() { return steps; },
+  return { update, go, goRound, select, whatif, openFile: sharing?.take, get raw() { return raw; }, get sel() { return sel; }, get words() { return words; }, recolour: race.recolour, get trace() { return trace; }, get at() { return at; }, get steps() { return steps; },
     destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
 }

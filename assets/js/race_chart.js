@@ -1,6 +1,7 @@
 // Running speed-up: tokens against wall time, both runs. Plotly is fetched late and updated in place; it never sees model text.
 import { el, say } from "./dom.js";
 import { plainTimes, plainTokensAt, tally } from "./tally.js";
+import { raceSvg } from "./race_svg.js";
 import { emittedAt } from "./steps.js";
 
 // Pure: the two lines and the point of the current step.
@@ -31,7 +32,7 @@ export function raceFigure(data, c, words) {
 export function createRace(words, loadPlotly) {
   const sub = el("p", { class: "ss-sub" }), plot = el("div", { class: "ss-plot" }), note = el("p", { class: "ss-note" });
   const root = el("section", { class: "ss-race" }, el("h3", { text: words.race.title }), sub, plot, note);
-  let Plotly = null, view = null, queued = false, sized = null, painted = 0;
+  let Plotly = null, view = null, queued = false, sized = null, painted = 0, bare = !loadPlotly;
   const colours = () => {
     const s = getComputedStyle(root), v = (n) => s.getPropertyValue(`--ss-${n}`).trim();
     return { acc: v("acc"), dis: v("dis"), ink: v("ink"), soft: v("soft"), line: v("line"), card: v("card"), font: s.fontFamily };
@@ -39,7 +40,9 @@ export function createRace(words, loadPlotly) {
   function paint() {
     queued = false;
     painted = performance.now();
-    if (!Plotly || !view || !root.isConnected || !plot.clientWidth) return;
+    if (!view || !root.isConnected || !plot.clientWidth) return;
+    if (bare) { plot.replaceChildren(raceSvg(raceData(view.trace, view.step), plot.clientWidth, words.race)); return; }
+    if (!Plotly) return;
     const { traces, layout } = raceFigure(raceData(view.trace, view.step), colours(), words.race);
     Plotly.react(plot, traces, { ...layout, width: plot.clientWidth }, { displayModeBar: false, responsive: false });
   }
@@ -53,8 +56,7 @@ export function createRace(words, loadPlotly) {
     say(note, words.race.now(d.now.n, d.now.t, d.plainNow));
     queue();
   }
-  if (loadPlotly) loadPlotly().then((p) => { Plotly = p; queue(); }).catch(() => { plot.hidden = true; });
-  else plot.hidden = true;
+  if (loadPlotly) loadPlotly().then((p) => { Plotly = p; queue(); }).catch(() => { bare = true; queue(); });
   if (typeof ResizeObserver !== "undefined") { sized = new ResizeObserver(queue); sized.observe(plot); }
   return { root, draw, recolour: queue, destroy() { sized?.disconnect(); if (Plotly) Plotly.purge(plot); } };
 }

@@ -33,7 +33,7 @@ export async function openInWatch(entry) {
   if (!player) return false;
   const trace = await loadRun(entry);
   if (!trace) return false;
-  const head = { version: 1, run: trace.run, source: "recorded" }, lines = [head, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
+  const head = { version: 1, run: trace.run, source: "recorded", name: entry.name }, lines = [head, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
   player.update(lines.map((l) => JSON.stringify(l)).join("\n") + "\n");
   document.querySelector(".ss-tabs [role=tab]")?.click();
   window.scrollTo({ top: 0 });

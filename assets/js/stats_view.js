@@ -18,16 +18,28 @@ export function headline(trace, words) {
   return out;
 }
 
+// Pure: the same figures for the rounds that are settled at this step; null at the end, where they are the run's own.
+export function soFar(trace, step, settled) {
+  const upto = step.r + (settled ? 1 : 0);
+  if (upto >= trace.rounds.length) return null;
+  const part = { ...trace, rounds: trace.rounds.slice(0, upto) }, t = tally(part), s = speedup(part);
+  return { ratio: s.ratio, perRound: t.perRound, tested: t.testedRate, perSecond: t.perSecond };
+}
+
 export function createStats(words) {
   const node = (tag, cls) => el(tag, { class: cls });
   const big = node("b"), badge = el("em", { class: "ss-badge", text: words.speed.badge, hidden: true }), label = node("span"), why = node("p", "ss-why");
   const per = node("b"), tested = node("b"), testedLabel = node("span"), second = node("b"), versus = node("small");
-  const root = el("div", { class: "ss-stats", role: "group", "aria-label": "Result" },
-    el("div", { class: "ss-stat ss-big" }, el("div", { class: "ss-bigline" }, big, badge), label),
-    el("div", { class: "ss-stat" }, per, el("span", { text: words.perRound })),
-    el("div", { class: "ss-stat" }, tested, testedLabel),
-    el("div", { class: "ss-stat" }, el("div", {}, second, " ", versus), el("span", { text: words.perSecond })));
-  function draw(trace) {
+  const soFarNodes = ["ratio", "perRound", "tested", "perSecond"].map((key) => [key, el("span", { class: "ss-sofar" })]), [here1, here2, here3, here4] = soFarNodes.map(([, n]) => n);
+  const form = { ratio, perRound: (x) => x.toFixed(2), tested: percent, perSecond: rate };
+  const root = el("div", { class: "ss-stats", role: "group", "aria-label": words.aria.result },
+    el("div", { class: "ss-stat ss-big" }, el("div", { class: "ss-bigline" }, big, badge), label, here1),
+    el("div", { class: "ss-stat" }, per, el("span", { text: words.perRound }), here2),
+    el("div", { class: "ss-stat" }, tested, testedLabel, here3),
+    el("div", { class: "ss-stat" }, el("div", {}, second, " ", versus), el("span", { text: words.perSecond }), here4));
+  function draw(trace, step, settled) {
+    const part = soFar(trace, step, settled);
+    for (const [key, n] of soFarNodes) { const x = part?.[key] ?? null; say(n, x === null ? "" : words.soFar(form[key](x))); }
     const h = headline(trace, words);
     say(big, h.big); say(label, h.label); say(why, h.why); say(per, h.perRound); say(tested, h.tested); say(testedLabel, h.testedLabel); say(second, h.perSecond); say(versus, h.versus);
     badge.hidden = !h.estimate;

@@ -34,7 +34,7 @@ export const label = (x, y, text, cls = "", anchor = "start") => svg("text", { c
 
 // A chart's place: redrawn when its width changes, with the same numbers as a table below it for whoever cannot see it.
 export function chartBox(tableWord, draw) {
-  const plot = el("div", { class: "ss-plotbox" }), table = el("table", {}), details = el("details", { class: "ss-tableview" }, el("summary", { text: tableWord }), el("div", { class: "ss-tablescroll" }, table));
+  const plot = el("div", { class: "ss-plotbox" }), table = el("table", {}), details = el("details", { class: "ss-tableview" }, el("summary", { text: tableWord }), el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": tableWord }, table));
   const root = el("div", { class: "ss-chartbox" }, plot, details);
   let width = 0;
   const redraw = () => {

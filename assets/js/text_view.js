@@ -1,15 +1,20 @@
 // The running text, coloured by origin: past rounds settled, the current round as far as its step, the future faint.
-import { el, rove } from "./dom.js";
-import { pieces, short } from "./glyphs.js";
+import { el, rove, say } from "./dom.js";
+import { pieces, runningText, short } from "./glyphs.js";
 import { draftStates, emittedAt } from "./steps.js";
 import { isTree } from "./trace.js";
 
 const GHOST_CHARS = 22;
+const WORD = 8.6, GHOST = 6.95, OVER = 22;   // about a character of the text and of a ghost, and how far a ghost may stand out over what follows, in pixels
+
+// Pure: to how many characters a rejected word is cut over a word of `base` characters. A wide ghost would tear a hole into the line, or
+// stand out too far where what follows has none of its own (`free`); the card and the tip have the whole word.
+export const fitGhost = (base, free) => Math.max(5, Math.floor((base * WORD + (free ? OVER : 9)) / GHOST));
 
 export function createTextView(words, onPick) {
   const tip = el("div", { class: "ss-tip", role: "tooltip", hidden: true });
-  const box = el("div", { class: "ss-text", role: "group", "aria-label": "Generated text, token by token", dir: "auto" });
-  const root = el("div", { class: "ss-textwrap" }, box, tip);
+  const box = el("div", { class: "ss-text", role: "group", "aria-label": words.aria.text, dir: "auto" }), given = el("p", { class: "ss-given", dir: "auto", hidden: true });
+  const root = el("div", { class: "ss-textwrap" }, given, box, tip);
   let groups = [];
   rove(box, ".ss-tok");
 
@@ -37,28 +42,29 @@ export function createTextView(words, onPick) {
   box.addEventListener("mouseleave", hide);
   box.addEventListener("focusout", hide);
 
-  function token(r, text, kind, label, i, ghosts = []) {
+  function token(r, text, kind, label, i, ghosts = [], free = true) {
     const { lead, body, breaks } = pieces(text);
     const mark = el("span", { class: "ss-mark", text: body });
     let inner = mark;
     if (ghosts.length) {
-      const rt = el("rt", { "aria-hidden": "true" });
+      const rt = el("rt", { "aria-hidden": "true" });   // replaced by a span where it may stand out
       let room = GHOST_CHARS;
+      const base = Array.from(body).length, over = free && ghosts.length === 1 && base <= 20, keep = ghosts.length === 1 ? Math.min(16, fitGhost(base, over)) : 16;
       ghosts.forEach((g, k) => {
-        const text = short(g.text.trim() || g.text, 16);
+        const text = short(g.text.trim() || g.text, keep);
         if (room < 0) return;
         room -= text.length + 1;
         const more = room < 0 && k > 0;   // the cards name every draft; above the line the first few are enough
         rt.append(el("span", { class: "ss-ghost", "data-kind": g.verdict, text: more ? `+${ghosts.length - k}` : text }));
         if (more) room = -1;
       });
-      inner = el("ruby", { class: Array.from(body).length <= 20 ? "ss-short" : null }, mark, rt);   // a short word never breaks
+      inner = over ? el("span", { class: "ss-over" }, mark, el("span", { class: "ss-ghosts", "aria-hidden": "true" }, ...rt.childNodes)) : el("ruby", { class: base <= 20 ? "ss-short" : null }, mark, rt);   // a short word never breaks
     }
     const attrs = { class: "ss-tok", role: "button", tabindex: "-1", "data-kind": kind, "data-r": r, "data-i": i, "aria-label": label };
     return el("span", attrs, lead, inner, breaks);
   }
 
-  function emitted(r, round, upto, past) {
+  function emitted(r, round, upto, past, next = null) {
     const out = [], chain = !isTree(round), kept = round.drafted.map((d, i) => (d.verdict === "accepted" ? i : -1)).filter((i) => i >= 0);
     round.emitted.slice(0, upto).forEach((e, j) => {
       const i = e.kind === "accepted" ? kept[j] : undefined;
@@ -69,7 +75,7 @@ export function createTextView(words, onPick) {
         ghosts = chain ? refused.concat(past ? [] : round.drafted.filter((x) => x.verdict === "not_reached")) : refused.slice(-1);
       }
       const [, why] = words.settled(e.kind, round.drafted[0]?.u === null);
-      out.push(token(r, e.text, e.kind, words.tokenLabel(e.text, e.kind, d, why), i, ghosts));
+      out.push(token(r, e.text, e.kind, words.tokenLabel(e.text, e.kind, d, why), i, ghosts, Boolean(past && next) && next.kind !== "recovered"));
     });
     return out;
   }
@@ -100,26 +106,33 @@ export function createTextView(words, onPick) {
 
   function draw({ trace, step }) {
     const { rounds } = trace;
+    given.hidden = !trace.branch?.text;
+    if (trace.branch) say(given, `${words.given} ${runningText(trace.branch.text)}`);
     if (groups.length > rounds.length) { box.replaceChildren(); groups = []; }
     rounds.forEach((round, r) => {
       const state = r < step.r ? "past" : r > step.r ? "future" : "now";
       const key = state === "now" ? `now/${step.phase}/${step.drafted ?? ""}/${step.fallen ?? ""}` : state;
       const g = groups[r] ?? newGroup();
       groups[r] = g;
-      if (g.key === key && g.round === round) return;
+      const after = rounds[r + 1]?.emitted[0]?.kind === "recovered";
+      if (g.key === key && g.round === round && (g.after === after || state === "now")) return;
       const focused = g.node.contains(document.activeElement) ? [...g.node.children].indexOf(document.activeElement) : -1;
-      const tokens = state === "now" ? current(r, round, step) : emitted(r, round, round.emitted.length, true);
+      const tokens = state === "now" ? current(r, round, step) : emitted(r, round, round.emitted.length, true, rounds[r + 1]?.emitted[0]);
       g.node.replaceChildren(...tokens);
       const first = tokens[0]?.firstChild;   // the first space stays outside the outline: it may end a line
       g.lead.textContent = r > 0 && first instanceof Text && tokens[0].childNodes.length > 1 && !first.data.trim() ? first.data : "";
       if (g.lead.textContent || (r === 0 && first instanceof Text && tokens[0].childNodes.length > 1)) first.remove();
       g.node.setAttribute("class", `ss-group ss-${state}`);
-      Object.assign(g, { key, round });
+      Object.assign(g, { key, round, after });
       if (focused >= 0) g.node.children[Math.min(focused, g.node.children.length - 1)]?.focus();
     });
     if (!box.querySelector('.ss-tok[tabindex="0"]')) box.querySelector(".ss-tok")?.setAttribute("tabindex", "0");
     if (!rounds.length) box.textContent = "";
     follow(groups[step.r]?.node);
   }
-  return { root, draw, reset() { box.replaceChildren(); groups = []; } };
+  function only(kinds) {
+    if (kinds.length) box.dataset.only = kinds.join(" ");
+    else delete box.dataset.only;
+  }
+  return { root, draw, only, reset() { box.replaceChildren(); groups = []; } };
 }

@@ -5,7 +5,7 @@ const VERDICTS = ["accepted", "rejected", "not_reached"];
 const KINDS = ["accepted", "recovered", "bonus", "plain"];
 
 export function emptyTrace() {
-  return { run: null, source: null, rounds: [], totals: null, plain: null, progress: null };
+  return { run: null, source: null, name: null, branch: null, rounds: [], totals: null, plain: null, progress: null };
 }
 
 export const finite = (x) => (typeof x === "number" && Number.isFinite(x) ? x : null);
@@ -23,7 +23,7 @@ function cleanTable(t) {
   const column = (c) => (Array.isArray(c) ? Array.from({ length: n }, (_, i) => finite(c[i])) : null);
   const o = t.others || {};
   return { after: Number.isInteger(t.after) ? t.after : -1, ids: list(t.ids), texts: Array.from({ length: n }, (_, i) => text(list(t.texts)[i])),
-    p: column(t.p), q: column(t.q), residual: column(t.residual), logit_p: column(t.logit_p), overlap: finite(t.overlap),
+    p: column(t.p), q: column(t.q), residual: column(t.residual), logit_p: column(t.logit_p), logit_q: column(t.logit_q), overlap: finite(t.overlap),
     others: { p: finite(o.p), q: finite(o.q), overlap: finite(o.overlap), residual: finite(o.residual) } };
 }
 
@@ -35,10 +35,17 @@ export function cleanRound(r, index) {
     draft_s: finite(r.draft_s) ?? 0, verify_s: finite(r.verify_s) ?? 0, other_s: finite(r.other_s) ?? 0, elapsed_s: finite(r.elapsed_s) ?? 0 };
 }
 
+// A run that went on from another one: the output it was given, as text, and where in `prompt_ids` that output begins.
+function cleanBranch(b) {
+  return { text: text(b.text), base: Number.isInteger(b.base) && b.base >= 0 ? b.base : 0 };
+}
+
 function take(trace, data) {
   if (!data || typeof data !== "object") return;
   if (data.run && typeof data.run === "object") trace.run = data.run;
   if (typeof data.source === "string") trace.source = data.source;
+  if (typeof data.name === "string") trace.name = data.name;
+  if (data.branch && typeof data.branch === "object") trace.branch = cleanBranch(data.branch);
   if (Array.isArray(data.rounds)) trace.rounds = data.rounds.map(cleanRound);
   if (Array.isArray(data.emitted) && Array.isArray(data.drafted)) trace.rounds.push(cleanRound(data, trace.rounds.length));
   if (data.totals && typeof data.totals === "object") {

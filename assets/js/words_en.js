@@ -12,6 +12,16 @@ export const EN = {
   legend: [["accepted", "drafted, kept"], ["recovered", "after a rejection"], ["bonus", "after a full accept"],
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
+  aria: { result: "Result", legend: "Legend: press an entry to single out its tokens in the text", filter: (kind) => `Show only what is ${kind} in the text`, cards: "Tokens of this round, in verdict order", text: "Generated text, token by token" },
+  soFar: (x) => `${x} up to here`,
+  given: "Given:",
+  modelLanguage: "",
+  offlineNote: "Saved from Specscope: one recorded run, no connection needed.",
+  settingsTitle: "Settings of this method",
+  settings: { tree: ["Tree", "chain; auto; or candidates a level, such as 3x2x1"], vocab: ["Vocabulary", "intersect: draft also with another tokenizer"], tree_tokens: ["Tokens of a tree", "nodes drafted each round"], tree_depth: ["Levels of a tree", "where the shape does not say it"], tree_top_k: ["Branches", "children of a node"],
+    exit_layer: ["Layers of the draft", "a number, or a fraction of all"], skip_layers: ["Layers left out", "instead of an exit: 8-20,24"], confidence: ["Stop below", "end the draft behind a token less likely than this"], ngram_max: ["Longest match", "tokens looked for, tried first"], ngram_min: ["Shortest match", "tokens that count as a match"],
+    lookup_match: ["Which match", "the first in the text, or the most recent"], suffix_confidence: ["Stop below", "end the draft where its estimate falls below this"], lookup_min: ["Text before draft", "shortest match that goes before the draft model"] },
+
   // The verdict on a drafted token, the comparison first.
   verdict(d, chain = true) {
     if (d.verdict === "not_reached") return "never tested: an earlier draft was rejected";
@@ -106,6 +116,7 @@ export const EN = {
     pinNote: (d) => `The pin stands at u·q = ${probLong(d.u * d.q)}; ${d.verdict === "rejected" ? "beyond" : "inside"} p = ${probLong(d.p)}, so the draft is ${d.verdict === "rejected" ? "rejected" : "kept"}.`,
   },
   race: {
+    label: (spec, plain) => `Tokens against seconds: speculative ${spec}, plain ${plain}`,
     title: "Running speed-up", measured: "Both runs measured one after the other on this machine.", estimate: "Plain decoding has not run: its line is an estimate from the calibrated step.",
     running: (n) => `Plain decoding of the same prompt is being measured now${n ? `: ${n} tokens` : ""} …`,
     alone: "Tokens against wall time.", spec: "speculative", plain: "plain", plainEstimate: "plain (estimate)", x: "seconds since start", y: "tokens",
@@ -127,7 +138,7 @@ export const EN = {
     if (EN.stopped[trace.totals?.stop]) bits.push(EN.stopped[trace.totals.stop]);
     return bits.join(" · ");
   },
-  source: { recorded: "Recorded run", live: "Live run", none: "Run" },
+  source: { recorded: "Recorded run", live: "Live run", imported: "Opened from a file", none: "Run" },
   queue: (place, of) => `Waiting for the model: place ${place} of ${of} in the queue.`,
   waiting: "Waiting for the first token …", nothing: "No recorded run is here yet. Press Run when the live model is ready.",
   controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed, times the recorded time", scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },

@@ -27,7 +27,7 @@ export const LOSSLESS_EN = {
   noResidual: "The two laws are the same: every guess is kept and no residual is needed.",
 
   dice: { title: "Try it: draw, and compare with p",
-    lead: "Each round drafts from q, throws the dice for the test, and redraws if it must. Bars: what came out, kept and resampled. Black line: p. Whisker: where 95 % of honest counts would lie.",
+    lead: "Each round drafts from q, throws the dice for the test, and redraws if it must. Bars: what came out, kept and resampled. The upright line: p. Whisker: where 95 % of honest counts would lie.",
     rule: "Rule", n: "Rounds", draw: (n) => `Draw ${big(n)}`, stop: "Stop", seed: "Seed", reseed: "Other dice",
     rules: { right: "the right rule", greedy: "draft greedily, but keep q", target: "redraw from p", threshold: "keep only if p ≥ q" },
     why: {

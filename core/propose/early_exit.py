@@ -88,11 +88,15 @@ class EarlyExit(Proposer):
 def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
     """The layers a draft runs, in order. Raises UserError."""
     if skip_layers:
+        if exit_layer != EarlyExit.settings[0].default:
+            raise UserError("Give --exit-layer or --skip-layers, not both: each says which layers the draft runs.")
         skipped = set()
         for part in skip_layers.split(","):
             low, dash, high = part.strip().partition("-")
             if not low.isdecimal() or (dash and not high.isdecimal()) or len(part) > 20:
                 raise UserError(f"--skip-layers wants layers like 8-20,24, not {skip_layers[:40]!r}.")
+            if int(high or low) < int(low):
+                raise UserError(f"--skip-layers counts upwards: {high}-{low}, not {part.strip()}.")
             skipped |= set(range(int(low), min(int(high or low), total) + 1))
         if not skipped or max(skipped) >= total:
             raise UserError(f"--skip-layers {skip_layers} names layers this target does not have (0 to {total - 1}).")

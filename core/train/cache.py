@@ -29,6 +29,7 @@ from core.train.data import Text
 
 FORMAT = 1
 TOP = 64
+MOST_ROWS = 32_767      # int16
 WINDOW = 64             # texts between two marks of progress; within one, texts of like length share a batch
 BATCH_TOKENS = 4096
 HEAD_ROWS = 128         # 128 x 49,152 float32 logits stay in a cache of the CPU; whole batches page-fault
@@ -55,8 +56,11 @@ class FeatureCache:
         n = int(self.starts[-1])
         if mark.exists():
             there = json.loads(mark.read_text(encoding="utf-8"))
+            if set(self.meta["taps"]) <= set(there["taps"]):        # more layers than asked for are welcome
+                self.meta["taps"], self.taps = there["taps"], tuple(there["taps"][:-1])
             if {k: v for k, v in there.items() if k != "done"} != self.meta:
-                raise UserError(f"{self.folder} holds features of other texts, another target or other settings; remove it or choose another --cache.")
+                raise UserError(f"{self.folder} holds features of other texts, another target or other settings; "
+                                "remove it or choose another --cache.")
             self.done = there["done"]
         else:
             self.done = 0

@@ -28,8 +28,7 @@ def read(path: Path, vocab_size: int) -> list[Text]:
     """JSON lines {"p": [ids], "g": [ids]}, gzipped if the name ends in .gz. Raises UserError naming file and line."""
     texts = []
     try:
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-        with opened as lines:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     texts.append(_text(line, f"{path}, line {number}", vocab_size))
@@ -64,8 +63,11 @@ def sha256(paths: Iterable[Path]) -> dict[str, str]:
     """File name -> sha256, for the record of how a draft was made."""
     out = {}
     for path in paths:
+        digest = hashlib.sha256()
         with path.open("rb") as file:
-            out[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+            while block := file.read(1 << 20):
+                digest.update(block)
+        out[path.name] = digest.hexdigest()
     return out
 
 

@@ -23,7 +23,7 @@ class DraftObjective(nn.Module):
 
     def __init__(self, decoder: Decoder, token_ids: Tensor, target: Decoder) -> None:
         super().__init__()
-        self.decoder, self.token_ids, self.target_embed = decoder, token_ids, target.embed.detach()
+        self.decoder, self.token_ids, self.target_embed = decoder, token_ids.to(target.device), target.embed.detach()
 
     @torch.no_grad()
     def calibrate(self, batches: Iterable[Batch], target: Decoder) -> None:

@@ -1,7 +1,7 @@
 """Objective of an EAGLE-3 head (Li et al. 2025), in the layout that the authors publish.
 
     g_0 = fc(three of the target's states);  step s:  x = [input_layernorm(embed(token)); hidden_norm(g)]
-    g' = g + attn(x);  g'' = g' + mlp(post_attention_layernorm(g'));  logits = lm_head(norm(g''))
+    g' = hidden_norm(g) + attn(x)  (norm_before_residual);  g'' = g' + mlp(post_attention_layernorm(g'));  logits = lm_head(norm(g''))
 
 Position t reads the target's states at t and token t + 1, and predicts token t + 2. Training-time test: at step s the head reads
 its own g'' in place of the target's states, exactly as when it drafts s tokens ahead. Its keys are then a mixture: position t at
@@ -31,9 +31,13 @@ STEP_WEIGHT = 0.8   # of a step, relative to the one before: later ones are reac
 
 
 class EagleHead(nn.Module):
-    """The tensors of the published file, q/k/v and gate/up apart as there. H hidden, T taps, D head size."""
+    """The tensors of the published file, q/k/v and gate/up apart as there. H hidden, T taps, D head size.
 
-    def __init__(self, config: DecoderConfig, taps: int, rows: int) -> None:
+    A target's states have a few entries thousands of times larger than the rest, so that any step on `fc` itself would be far too
+    large for those: in training they are first multiplied by `tap_scale` [T*H].
+    """
+
+    def __init__(self, config: DecoderConfig, taps: int, rows: int, norm_before_residual: bool = True) -> None:
         super().__init__()
         c, h = config, config.hidden_size
         q, kv = c.num_heads * c.head_dim, c.num_kv_heads * c.head_dim
@@ -41,8 +45,9 @@ class EagleHead(nn.Module):
         def matrix(out: int, n_in: int) -> nn.Parameter:
             return nn.Parameter(torch.zeros(out, n_in))
 
-        self.config = c
-        self.fc = matrix(h, taps * h)
+        self.config, self.norm_before_residual = c, norm_before_residual
+        self.fc = matrix(h, taps * h)               # of the scaled states; `save` multiplies the scale in
+        self.register_buffer("tap_scale", torch.ones(taps * h))
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = matrix(q, 2 * h), matrix(kv, 2 * h), matrix(kv, 2 * h), matrix(h, q)
         self.gate_proj, self.up_proj, self.down_proj = matrix(c.intermediate_size, h), matrix(c.intermediate_size, h), matrix(h, c.intermediate_size)
         self.input_layernorm, self.hidden_norm = nn.Parameter(torch.ones(h)), nn.Parameter(torch.ones(h))
@@ -62,7 +67,7 @@ class EagleHead(nn.Module):
 
     def finish(self, g: Tensor, attended: Tensor) -> Tensor:
         """attended [B, heads, L, D] -> the layer's output before the final norm, [B, L, H]."""
-        g = g + F.linear(attended.transpose(1, 2).flatten(2), self.o_proj)
+        g = (self.rms(g, self.hidden_norm) if self.norm_before_residual else g) + F.linear(attended.transpose(1, 2).flatten(2), self.o_proj)
         x = self.rms(g, self.post_attention_layernorm)
         return g + F.linear(F.silu(F.linear(x, self.gate_proj)) * F.linear(x, self.up_proj), self.down_proj)
 
@@ -80,7 +85,7 @@ def rollout_attention(q: Tensor, keys: list[Tensor], values: list[Tensor]) -> Te
     keys[0] up to t - s, then keys[1] at t - s + 1, ..., keys[s] at t. So the first part is a causal product moved by s,
     and each later one adds a single score per row.
     """
-    s, (B, heads, L, D) = len(keys) - 1, q.shape
+    s, (_, heads, L, D) = len(keys) - 1, q.shape
     group = heads // keys[0].shape[1]
     scale = D ** -0.5
 
@@ -109,7 +114,7 @@ class EagleObjective(nn.Module):
     def __init__(self, head: EagleHead, token_ids: Tensor, target: Decoder, taps: list[int], cached: list[int]) -> None:
         """taps: layers whose inputs the head reads; cached: those in the cache's states, in its order."""
         super().__init__()
-        self.head, self.token_ids, self.target_embed, self.taps = head, token_ids, target.embed.detach(), taps
+        self.head, self.token_ids, self.target_embed, self.taps = head, token_ids.to(target.device), target.embed.detach(), taps
         self.columns = [cached.index(t) for t in taps]
 
     def trained(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
@@ -123,7 +128,7 @@ class EagleObjective(nn.Module):
         states = batch.states[:, :-1, self.columns].flatten(2).float()
         embedded = F.embedding(batch.ids[:, 1:], self.target_embed).float()
         cos, sin = (t.unsqueeze(1) for t in rope.tables(h.config, states.shape[1], torch.float32, states.device))
-        g = F.linear(states, h.fc).float()
+        g = F.linear(states * h.tap_scale, h.fc).float()
         keys: list[Tensor] = []
         values: list[Tensor] = []
         out = []
@@ -142,7 +147,8 @@ class EagleObjective(nn.Module):
         for s, hidden in enumerate(self.steps(batch, STEPS)):
             keep = _counted(batch, s)
             weight = STEP_WEIGHT ** s
-            total = total + weight * head_loss(hidden[keep], self.head.lm_head, batch.rows[:, 1:][keep], batch.probs[:, 1:][keep], kl=kl, tv=tv, dtype=dtype)
+            rows, probs = batch.rows[:, 1:][keep], batch.probs[:, 1:][keep]
+            total = total + weight * head_loss(hidden[keep], self.head.lm_head, rows, probs, kl=kl, tv=tv, dtype=dtype)
             weights += weight
         return total / weights
 
@@ -180,9 +186,9 @@ class EagleObjective(nn.Module):
         tensors = {f"midlayer.self_attn.{n}.weight": getattr(h, n) for n in ("q_proj", "k_proj", "v_proj", "o_proj")}
         tensors |= {f"midlayer.mlp.{n}.weight": getattr(h, n) for n in ("gate_proj", "up_proj", "down_proj")}
         tensors |= {f"midlayer.{n}.weight": getattr(h, n) for n in ("input_layernorm", "hidden_norm", "post_attention_layernorm")}
-        tensors |= {"fc.weight": h.fc, "norm.weight": h.norm, "lm_head.weight": h.lm_head, **vocabulary_maps(ids, c.vocab_size)}
+        tensors |= {"fc.weight": h.fc * h.tap_scale, "norm.weight": h.norm, "lm_head.weight": h.lm_head, **vocabulary_maps(ids, c.vocab_size)}
         config = {"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", **llama_fields(c), "draft_vocab_size": len(ids),
-                  "target_hidden_size": self.target_embed.shape[1], "norm_before_residual": False, "torch_dtype": "bfloat16",
+                  "target_hidden_size": self.target_embed.shape[1], "norm_before_residual": h.norm_before_residual, "torch_dtype": "bfloat16",
                   "eagle_config": {"eagle_aux_hidden_state_layer_ids": self.taps, "use_aux_hidden_state": True, "norm_before_fc": False}}
         save_folder(folder, config, tensors)
 

@@ -57,7 +57,8 @@ def _keep_whole_batches(path: Path, groups: list[list[int]]) -> int:
 
 
 @torch.no_grad()
-def write(target: Decoder, prompts: Tensor, temperatures: Tensor, eos_ids: Sequence[int], max_new: int, generator: torch.Generator) -> list[list[int]]:
+def write(target: Decoder, prompts: Tensor, temperatures: Tensor, eos_ids: Sequence[int], max_new: int,
+          generator: torch.Generator) -> list[list[int]]:
     """prompts [B, n], temperatures [B] -> the ids written after each, EOS included, at most `max_new`."""
     rows, (count, n) = torch.arange(len(prompts)), prompts.shape
     out: list[list[int]] = [[] for _ in range(count)]

@@ -20,6 +20,7 @@ from core.train.held_out import HeldOut
 from core.train.score import Score
 
 CHECKPOINT_SECONDS = 180
+MUON_RMS = 0.04     # entries of an orthogonal matrix of these widths: turns a rate for Muon into one for AdamW
 WARMUP = 0.02       # share of the run in which the learning rates rise
 
 
@@ -27,8 +28,9 @@ WARMUP = 0.02       # share of the run in which the learning rates rise
 class Options:
     tokens: int = 1_000_000         # to be seen in all, repetitions included
     batch: int = 16                 # texts a step
-    muon_lr: float = 0.01
-    adam_lr: float = 1e-3
+    optimizer: str = "muon"         # of the matrices; or "adamw". The rest always has AdamW
+    matrix_lr: float = 0.02
+    rest_lr: float = 1e-3
     kl: float = 1.0
     tv: float = 0.0
     seed: int = 0
@@ -36,12 +38,16 @@ class Options:
 
 
 def optimizers(objective: Any, options: Options, say: Callable[[str], None]) -> list[torch.optim.Optimizer]:
+    """Muon orthogonalises every step (Jordan et al. 2024): a step goes further, but costs as much as some 600 tokens of these drafts."""
     matrices, rest = objective.trained()
-    if not hasattr(torch.optim, "Muon"):
+    adam = {"betas": (0.9, 0.95), "weight_decay": 0.0}
+    if options.optimizer == "muon" and hasattr(torch.optim, "Muon"):
+        return [torch.optim.Muon(matrices, lr=options.matrix_lr, weight_decay=0.0), torch.optim.AdamW(rest, lr=options.rest_lr, **adam)]
+    rate = options.matrix_lr
+    if options.optimizer == "muon":
         say("This PyTorch has no Muon (2.9 and later do): AdamW trains the matrices too, which takes more tokens.")
-        return [torch.optim.AdamW([*matrices, *rest], lr=options.adam_lr, betas=(0.9, 0.95), weight_decay=0.0)]
-    return [torch.optim.Muon(matrices, lr=options.muon_lr, weight_decay=0.0),
-            torch.optim.AdamW(rest, lr=options.adam_lr, betas=(0.9, 0.95), weight_decay=0.0)]
+        rate *= MUON_RMS
+    return [torch.optim.AdamW([{"params": matrices, "lr": rate}, {"params": rest, "lr": options.rest_lr}], **adam)]
 
 
 def measure(objective: Any, held_out: HeldOut, autocast: torch.dtype | None) -> dict:
@@ -108,7 +114,8 @@ def train(objective: nn.Module, texts: Texts, held_out: HeldOut, options: Option
     if not path.exists():
         _save(path, objective, opts, options, state)
     objective.save(folder)
-    record = {**(facts or {}), "options": asdict(options), "tokens_seen": state["seen"], "steps": state["step"], "seconds": round(state["seconds"], 1),
+    record = {**(facts or {}), "options": asdict(options), "tokens_seen": state["seen"], "steps": state["step"],
+              "seconds": round(state["seconds"], 1),
               "interrupted": state["seen"] < options.tokens, "curve": state["curve"]}
     (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return record
@@ -131,26 +138,38 @@ def _autocast(device: str, dtype: torch.dtype | None) -> torch.autocast:
 
 def _save(path: Path, objective: nn.Module, opts: list[torch.optim.Optimizer], options: Options, state: dict) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    weights = {n: p for n, p in objective.named_parameters() if p.requires_grad}
     new = path.with_suffix(".new")
-    torch.save({"weights": weights, "optimizers": [o.state_dict() for o in opts], "options": asdict(options), "state": state}, new)
+    torch.save({"weights": _weights(objective), "token_ids": objective.token_ids, "optimizers": [o.state_dict() for o in opts],
+                "options": asdict(options), "state": state}, new)
     os.replace(new, path)
 
 
-def _load(path: Path, objective: nn.Module, opts: list[torch.optim.Optimizer], options: Options) -> dict:
+def _weights(objective: nn.Module) -> dict[str, torch.Tensor]:
+    return {n: p.detach() for n, p in objective.named_parameters() if p.requires_grad} | dict(objective.named_buffers())
+
+
+def saved_token_ids(folder: Path) -> torch.Tensor:
+    """The output vocabulary of the checkpoint to resume from: it stays, whatever data comes in addition."""
+    return _read(folder / "checkpoint.pt")["token_ids"]
+
+
+def _read(path: Path) -> dict:
     try:
-        there = torch.load(path, map_location="cpu", weights_only=True)
+        return torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise UserError(f"There is no {path} to resume from; leave out --resume.") from None
+
+
+def _load(path: Path, objective: nn.Module, opts: list[torch.optim.Optimizer], options: Options) -> dict:
+    there = _read(path)
     for name in ("batch", "seed"):
         if there["options"][name] != getattr(options, name):
             raise UserError(f"{path} was made with --{name} {there['options'][name]}; resume with the same.")
     with torch.no_grad():
-        for name, p in objective.named_parameters():
-            if p.requires_grad:
-                if name not in there["weights"] or there["weights"][name].shape != p.shape:
-                    raise UserError(f"{path} holds a draft of another shape ({name}); resume with the options it was begun with.")
-                p.copy_(there["weights"][name])
+        for name, p in _weights(objective).items():
+            if name not in there["weights"] or there["weights"][name].shape != p.shape:
+                raise UserError(f"{path} holds a draft of another shape ({name}); resume with the options it was begun with.")
+            p.copy_(there["weights"][name])
     for o, saved in zip(opts, there["optimizers"]):
         rates = [g["lr"] for g in o.param_groups]       # the options' own: a resumed run may be given others
         o.load_state_dict(saved)

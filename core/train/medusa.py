@@ -27,7 +27,7 @@ class MedusaObjective(nn.Module):
     def __init__(self, target: Decoder, token_ids: Tensor, heads: int = HEADS) -> None:
         super().__init__()
         self.depth = heads
-        self.token_ids, self.target = token_ids, [target]       # in a list: the target is no part of what is trained
+        self.token_ids, self.target = token_ids.to(target.device), [target]       # in a list: the target is no part of what is trained
         size, device = target.config.hidden_size, target.device
         self.weights = nn.ParameterList(nn.Parameter(torch.zeros(size, size, device=device)) for _ in range(heads))
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(size, device=device)) for _ in range(heads))

@@ -9,15 +9,20 @@ from torch import Tensor
 from core.train.data import Text
 
 
-def choose(texts: Iterable[Text], size: int, vocab_size: int, always: Iterable[int] = ()) -> Tensor:
+def choose(texts: Iterable[Text], size: int, vocab_size: int, always: Iterable[int] = (), among: Tensor | None = None) -> Tensor:
     """The `size` ids most frequent in what was written, `always` (EOS ids) included, ascending: int64 [size].
 
-    Ties and never-written ids go by id: byte-pair vocabularies list frequent merges first.
+    Ties and never-written ids go by id: byte-pair vocabularies list frequent merges first. among: choose from these alone.
     """
     counts = torch.zeros(vocab_size, dtype=torch.int64)
     for text in texts:
         counts += torch.bincount(torch.tensor(text.written), minlength=vocab_size)
     for i in always:
         counts[i] = torch.iinfo(torch.int64).max
+    if among is not None:
+        outside = torch.ones(vocab_size, dtype=torch.bool)
+        outside[among] = False
+        counts[outside] = -1
+        size = min(size, len(among))
     order = counts.argsort(descending=True, stable=True)
     return order[:min(size, vocab_size)].sort().values

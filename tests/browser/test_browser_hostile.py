@@ -74,6 +74,15 @@ def test_tokens_and_tables_show_it_literally(visit, served_with, name):
     for place in (".ss-card:not([disabled]) code", ".ss-name"):
         texts = user.page.eval_on_selector_all(place, "nodes => nodes.map(n => n.textContent)")
         assert any(t.rstrip("…")[:12] == expected[:12] for t in texts), (place, texts, expected)
+    user.page.locator(".ss-whatifpanel summary").click()
+    user.page.wait_for_selector(".ss-whatifpanel .ss-lawbar")
+    user.page.locator(".ss-whatifpanel .ss-roll").click()
+    user.page.locator('#player [data-filter="accepted"]').click()
+    for place in (".ss-whatifpanel .ss-lawname", ".ss-whatifpanel .ss-rolls th", ".ss-whatifpanel .ss-force option"):
+        texts = user.page.eval_on_selector_all(place, "nodes => nodes.map(n => n.textContent)")
+        assert any(t.rstrip("…")[:12].rstrip() == expected[:12] or t.startswith(expected[:12]) for t in texts), (place, texts, expected)
+    if HOSTILE[name].strip():
+        assert HOSTILE[name][:30].strip()[:10] in user.page.locator(".ss-sofartext").input_value() or name in ("newline", "tabs")
     assert user.page.evaluate("() => window.__hit === undefined")
     assert user.page.locator("#player script, #player img").count() == 0
     assert not user.sideways()

@@ -28,7 +28,7 @@ def notice(user) -> str:
     return user.text("#notice .ss-notice")
 
 
-@pytest.mark.parametrize("live", [{"pace": 0.02}], indirect=True)
+@pytest.mark.parametrize("live", [{"pace": 0.06}], indirect=True)
 def test_a_live_run_streams_and_ends_measured(live):
     engine, user = live
     user.page.locator("#prompt textarea").fill("Say something about rain.")
@@ -118,15 +118,18 @@ def test_a_failure_is_one_sentence(live):
     assert "secret" not in user.page.inner_text("body") and "Traceback" not in user.page.inner_text("body")
 
 
-def test_thirty_visitors_press_run_at_once(browser, traces):
+@pytest.mark.parametrize("visitors", [8, pytest.param(30, marks=pytest.mark.long)])
+def test_many_visitors_press_run_at_once(browser, traces, visitors):
+    """One context a visitor. In the normal suite eight with short runs; thirty with -m long."""
     engine = FakeEngine(pace=0.001)
     with served(engine, traces) as url:
-        users = [User(browser, url) for _ in range(30)]
-        for user in users:  # thirty times 5 MB of Plotly on two cores would test the machine, not the page
+        users = [User(browser, url) for _ in range(visitors)]
+        for user in users:  # that many times 5 MB of Plotly on two cores would test the machine, not the page
             user.page.route(
                 "**/plotly.min.js", lambda route: route.fulfill(content_type="text/javascript", body="window.Plotly = { react() {}, purge() {} };")
             )
             user.open()
+            user.page.locator("#max-new input[type=number]").fill("12")
         for user in users:
             user.page.locator("#run").click(no_wait_after=True)
         for user in users:
@@ -137,7 +140,7 @@ def test_thirty_visitors_press_run_at_once(browser, traces):
         finished = sum(user.page.evaluate(DONE) for user in users)
         for user in users:
             user.close()
-    assert finished == engine.finished == 30
+    assert finished == engine.finished == visitors
     assert engine.most == 1, "one decode at a time"
     assert engine.running == 0
 

@@ -29,7 +29,9 @@ def user(visit, url):
 
 
 def values(user, law: str) -> list[int]:
-    return user.page.eval_on_selector_all(f"#lossless .ss-playground .ss-lawbar.ss-{law}", "nodes => nodes.map(n => Number(n.getAttribute('aria-valuenow')))")
+    return user.page.eval_on_selector_all(
+        f"#lossless .ss-playground .ss-lawbar.ss-{law}", "nodes => nodes.map(n => Number(n.getAttribute('aria-valuenow')))"
+    )
 
 
 def dice(user) -> dict:
@@ -41,7 +43,10 @@ def draw(user, rule: str, n: int) -> dict:
     page.locator(f"{ROOT} .ss-dice input[value='{rule}']").first.check(force=True)
     page.locator(f"{ROOT} .ss-dice input[value='{n}']").first.check(force=True)
     page.locator(f"{ROOT} .ss-go").first.click()
-    user.wait(f"() => document.querySelector('#lossless .ss-dice').dataset.n === '{n}' && document.querySelector('#lossless .ss-go').dataset.running === 'no'", 60_000)
+    user.wait(
+        f"() => document.querySelector('#lossless .ss-dice').dataset.n === '{n}' && document.querySelector('.ss-go').dataset.running === 'no'",
+        60_000,
+    )
     return dice(user)
 
 
@@ -170,7 +175,11 @@ def test_hostile_tokens_are_text(visit, tmp_path):
         user = visit(url, viewport={"width": 320, "height": 800})
         go(user, NAME, ROOT)
         user.page.wait_for_selector("#lossless .ss-panel[data-round] .ss-tokenbtn")
-        texts = " ".join(user.page.eval_on_selector_all("#lossless .ss-lawname, #lossless .ss-tokenbtn code, #lossless .ss-choice span", "nodes => nodes.map(n => n.textContent)"))
+        texts = " ".join(
+            user.page.eval_on_selector_all(
+                "#lossless .ss-lawname, #lossless .ss-tokenbtn code, #lossless .ss-choice span", "nodes => nodes.map(n => n.textContent)"
+            )
+        )
         assert "<scr" in texts or "<img" in texts
         assert user.page.evaluate("() => window.__hit === undefined")
         assert user.page.locator("#lossless script, #lossless img, #lossless b b").count() == 0

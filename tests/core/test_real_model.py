@@ -7,7 +7,6 @@ import dataclasses
 import pytest
 import torch
 
-from core import load
 from core.loop import Decoding, Options
 from core.probs import Sampling
 from core.propose.base import Proposer
@@ -17,11 +16,6 @@ from tests.core import check
 PROMPTS = {"story": "Write one sentence about a lighthouse.", "code": "Write a Python function that adds two numbers.",
            "unicode": "Say hello in Greek, Japanese and emoji."}
 NEW = 20
-
-
-@pytest.fixture(scope="session")
-def pair():
-    return load.load(dtype="float32", device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -60,10 +60,14 @@ def sample(p: tuple, q: tuple, seed: int, draw_from=None, judge=None) -> torch.T
 
 
 def p_value(tokens: torch.Tensor, p: tuple) -> float:
-    """Chi-square over the pairs; rare pairs share a cell, impossible ones must not occur."""
+    """Chi-square over the pairs."""
     want = (p[0][:, None] * p[1]).flatten()
-    n = len(tokens)
-    counts = torch.bincount(tokens[:, 0] * SIZE + tokens[:, 1], minlength=SIZE * SIZE)
+    return pooled(torch.bincount(tokens[:, 0] * SIZE + tokens[:, 1], minlength=SIZE * SIZE), want)
+
+
+def pooled(counts: torch.Tensor, want: torch.Tensor) -> float:
+    """Chi-square of counts [cells] against chances [cells]; rare cells share one, impossible ones must not occur."""
+    n = int(counts.sum())
     if counts[want == 0].sum():
         return 0.0
     common, some = want * n >= 10, (want > 0) & (want * n < 10)

@@ -11,10 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core import draft_format, rope, weights
+from core import draft_format, formats, rope, weights
 from core.config import DecoderConfig
 from core.decoder import Decoder
 from core.errors import UserError
+from core.propose import eagle_head
 from core.train import cache, generate, held_out, loop
 from core.train.batches import Texts
 from core.train.data import Text
@@ -186,6 +187,25 @@ def test_a_saved_eagle_head_has_the_published_names_and_shapes(target: Decoder, 
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["draft_vocab_size"] == n and config["vocab_size"] == 20 and config["num_hidden_layers"] == 1
     assert config["eagle_config"]["eagle_aux_hidden_state_layer_ids"] == list(TAPS)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_decoding_core_computes_what_was_trained(before: bool, target: Decoder, texts: Texts, tmp_path: Path) -> None:
+    """Norms, token order, taps and positions of a saved head mean the same in training and in drafting."""
+    made = objective("eagle", target, texts)
+    made.head.norm_before_residual = before
+    for p in [*made.parameters(), *made.head.buffers()]:
+        p.data = p.data.bfloat16().float()
+    made.head.tap_scale.fill_(0.5)
+    made.save(tmp_path)
+    loaded = eagle_head.EagleHead(formats.eagle.read(tmp_path, "eagle3", target.config), target)
+    batch = texts.batch(texts.held_out[:1])
+    n = int(batch.counts.sum()) + int(batch.counts[0].int().argmax())
+    with torch.no_grad():
+        want = F.linear(made.steps(batch, 1)[0], made.head.lm_head)[0, :n - 1]
+        g = loaded.fuse({tap: batch.states[0, :n - 1, i].float() for i, tap in enumerate(TAPS)})
+        got = loaded.logits(loaded.read(batch.ids[0, 1:n], g, loaded.new_cache(64)))
+    torch.testing.assert_close(got, want, atol=1e-3, rtol=1e-3)
 
 
 def test_saved_medusa_heads_have_vllms_names_and_shapes(target: Decoder, texts: Texts, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_target_writes_its_own_text(folder: Path, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("words, says", [
     ([], "--data FILE"), (["--generate", "999999"], "at most"), (["--data", "nowhere.jsonl"], "nowhere.jsonl"),
     (["--data", "FILE", "--taps", "3,2"], "--taps"), (["--data", "FILE", "--layers", "0,9"], "--layers"),
-    (["--data", "FILE", "--resume"], "to resume from")])
+    (["--data", "FILE", "--resume"], "to resume from"), (["--data", "FILE", "--vocab-size", "40000"], "--vocab-size")])
 def test_mistakes_are_one_sentence(words: list[str], says: str, folder: Path, file: Path, tmp_path: Path) -> None:
     words = [str(file) if w == "FILE" else w for w in words]
     with pytest.raises(UserError, match=says):

@@ -24,6 +24,34 @@ class Method:
     lossless: bool = True
     settings: list[str] = field(default_factory=lambda: ["draft_len"])
     note: str = ""
+    details: list[dict] = field(default_factory=list)
+
+
+# As the engine describes a method's own settings.
+DETAILS = [
+    {
+        "name": "tree",
+        "flag": "--tree",
+        "kind": "str",
+        "default": "chain",
+        "help": "chain, or candidates per depth",
+        "low": None,
+        "high": None,
+        "choices": [],
+    },
+    {"name": "ngram_max", "flag": "--ngram-max", "kind": "int", "default": 3, "help": "longest match", "low": 1, "high": 16, "choices": []},
+    {
+        "name": "lookup_match",
+        "flag": "--lookup-match",
+        "kind": "str",
+        "default": "recent",
+        "help": "which match",
+        "low": None,
+        "high": None,
+        "choices": ["first", "recent"],
+    },
+    {"name": "confidence", "flag": "--confidence", "kind": "float", "default": 0.0, "help": "stop below", "low": 0, "high": 1, "choices": []},
+]
 
 
 class FakeEngine:
@@ -41,7 +69,10 @@ class FakeEngine:
         return self._state
 
     def methods(self) -> list[Method]:
-        return [Method("draft", "draft model", note="A small model writes ahead."), Method("plain", "nobody", settings=[], note="One token a pass.")]
+        return [
+            Method("draft", "draft model", note="A small model writes ahead.", details=DETAILS),
+            Method("plain", "nobody", settings=[], note="One token a pass."),
+        ]
 
     def stream(self, request) -> Iterator[str]:
         self.requests.append(request)
@@ -50,7 +81,9 @@ class FakeEngine:
         try:
             if self.fail:
                 raise self.fail
-            trace = fake_trace.make(request.prompt, request.temperature, request.seed, request.draft_len, request.max_new_tokens)
+            trace = fake_trace.make(
+                request.prompt, request.temperature, request.seed, 4 if request.draft_len == "auto" else request.draft_len, request.max_new_tokens
+            )
             if self.texts:
                 trace = with_texts(trace, self.texts)
             *rest, last = fake_trace.lines(trace)

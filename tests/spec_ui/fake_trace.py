@@ -248,7 +248,7 @@ def header(prompt: str, temperature: float, seed: int, draft_len: int, tree: boo
         "sampling": {"temperature": temperature, "top_k": 0, "top_p": 1.0},
         "draft_len": draft_len,
         "seed": seed,
-        "costs": {"plain_step_s": 0.0285, "draft_step_s": 0.0021},
+        "costs": {"plain_step_s": 0.0285, "draft_step_s": 0.0021, "verify_s": {"1": 0.0285, "2": 0.0292, "5": 0.0315, "9": 0.0392}},
         "weights": {},
         "software": {},
         "created": "2026-11-29T16:00:00Z",

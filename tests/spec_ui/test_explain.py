@@ -71,7 +71,9 @@ def test_measured_once_for_everybody_and_again_on_wish(monkeypatch):
 def test_not_ready_and_failures_are_one_sentence():
     loading = Measured(Calibrated(phase="loading", progress=0.4))
     assert "loading (40 %)" in json.loads(loading.measure())["error"]
-    assert json.loads(Measured(Calibrated(EnvironmentFailure("Another run is still going on."))).measure())["error"] == "Another run is still going on."
+    assert (
+        json.loads(Measured(Calibrated(EnvironmentFailure("Another run is still going on."))).measure())["error"] == "Another run is still going on."
+    )
     bug = Measured(Calibrated(RuntimeError("secret /path")))
     assert "secret" not in bug.measure() and "try again" in json.loads(bug.measure())["error"]
 

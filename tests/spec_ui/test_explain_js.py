@@ -1,4 +1,5 @@
 """The pure functions of the tabs that explain, against core.theory and a trace, by Node's own test runner."""
+
 import json
 import os
 import subprocess
@@ -20,7 +21,18 @@ def explain(tmp_path_factory) -> Path:
     cases = [(a, k, c, v) for a in (0.0, 0.05, 0.4, 0.83, 1.0) for k in (1, 2, 4, 7, 10) for c, v in ((0.0, 1.0), (0.1, 1.13), (0.6, 2.4))]
     v = [1 + 0.04 * k for k in range(11)]
     data = {
-        "theory": [{"alpha": a, "k": k, "c": c, "v": v, "tokens": theory.expected_tokens(a, k), "speed": theory.speedup(a, k, c, v), "even": theory.break_even(k, c, v)} for a, k, c, v in cases],
+        "theory": [
+            {
+                "alpha": a,
+                "k": k,
+                "c": c,
+                "v": v,
+                "tokens": theory.expected_tokens(a, k),
+                "speed": theory.speedup(a, k, c, v),
+                "even": theory.break_even(k, c, v),
+            }
+            for a, k, c, v in cases
+        ],
         "positions": [{"kept": kept, "tokens": theory.expected_tokens_by_position(kept)} for kept in ([], [0.6, 0.3], [0.9, 0.7, 0.5, 0.1])],
         "best": [{"alpha": a, "c": c, "v": v, "best": theory.best_length(a, c, v)} for a in (0.1, 0.5, 0.9) for c in (0.02, 0.3)],
         "ndjson": "".join(fake_trace.lines(trace)),

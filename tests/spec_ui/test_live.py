@@ -90,3 +90,24 @@ def test_a_failure_half_way_leaves_a_readable_trace():
 def test_load_sentences():
     state = FakeEngine(phase="downloading", progress=0.305)._state
     assert live.load_sentence(state) == ("The live model is downloading (30 %) …", "busy")
+
+
+def test_settings_and_a_branch_reach_the_engine_and_the_head_says_what_was_given():
+    engine = FakeEngine()
+    branch = {"prompt": "Explain snow.", "base": 3, "after_ids": [5, 6], "after_text": "", "shown": " a b"}
+    text, _ = run(engine, "Explain rain.", "draft", "auto", 0.7, 1.0, 7, 20, settings='{"given": {"tree": "3x2x1"}}', branch=branch)[-1]
+    asked = engine.requests[-1]
+    assert (asked.prompt, asked.draft_len, asked.settings, asked.after_ids) == ("Explain snow.", "auto", {"tree": "3x2x1"}, (5, 6))
+    assert json.loads(text.splitlines()[0])["branch"] == {"base": 3, "text": " a b"}
+
+
+def test_a_setting_of_another_method_is_refused():
+    ((text, notice),) = run(FakeEngine(), "Explain rain.", "plain", *FIELDS[2:], settings='{"given": {"tree": "auto"}}')
+    assert text is None and "no such setting" in json.loads(notice)["text"]
+
+
+def test_sentences_come_in_the_visitors_language():
+    assert "Готово" in json.loads(run(FakeEngine(), lang="ru")[-1][1])["text"]
+    assert "Сначала напишите" in json.loads(run(FakeEngine(), "", *FIELDS[1:], lang="ru")[-1][1])["text"]
+    assert "ещё не готова (62 %)" in json.loads(run(FakeEngine(phase="loading", progress=0.62), lang="ru")[-1][1])["text"]
+    assert "Done." in json.loads(run(FakeEngine(), lang="../../x")[-1][1])["text"]

@@ -100,10 +100,10 @@ def test_nothing_on_the_page_comes_from_outside_and_templates_are_constant():
     ids = {c["props"].get("elem_id") for c in config["components"]}
     assert {"prompt", "method", "draft-len", "temperature", "top-p", "seed", "max-new", "run", "stop", "player"} <= ids
     for c in config["components"]:
-        if c["type"] == "html" and c["props"].get("elem_id") in ("player", "notice", "model-state"):
+        if c["type"] == "html" and c["props"].get("elem_id") in ("player", "notice", "model-state", "settings", "lesson"):
             assert "$" not in c["props"]["html_template"] and "{" not in c["props"]["html_template"]
     queued = [d for d in config["dependencies"] if d["queue"] is not False]
-    assert [d["api_name"] for d in queued] == ["run", "measure"], "only what needs the model may wait in the queue"
+    assert [d["api_name"] for d in queued] == ["run", "branch", "measure"], "only what needs the model may wait in the queue"
     assert demo.max_size == 40 if hasattr(demo, "max_size") else demo._queue.max_size == 40
     assert demo.analytics_enabled is False
 
@@ -117,3 +117,49 @@ def test_events_check_their_input_on_the_server(tmp_path):
         assert "error" in watch._choose(engine, tmp_path, bad, "draft")[2]
         assert "error" in watch._method(engine, tmp_path, bad, "chat")[2]
     assert "no recorded run" in watch._choose(engine, tmp_path, "chat", {"x": 1})[2]
+
+
+def test_every_language_has_the_same_keys_and_values():
+    import string
+
+    from spec_ui import words
+
+    def fields(text):
+        return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+    english = words.table("en")
+    assert len(words.LANGUAGES) >= 2 and words.names()[0] == ("English", "en")
+    for lang in words.LANGUAGES:
+        assert set(words.table(lang)) == set(english), lang
+        assert [k for k in english if fields(words.table(lang)[k]) != fields(english[k])] == []
+    assert words.clean("../en") == words.clean(None) == words.clean(["ru"]) == "en"
+
+
+def test_the_address_opens_a_recording_by_its_exact_name_only(folder):
+    from spec_ui import watch
+
+    engine = FakeEngine(phase="loading")
+    prompt, example, _method, ndjson, notice = watch.opened(engine, folder, "list-lookup", "en")
+    assert prompt == "list-lookup" and example["value"] == "list" and '"name":"list-lookup"' in ndjson.splitlines()[0] and "recorded" in notice
+    for bad in ("../../etc/passwd", "list", "LIST-LOOKUP", "", 7, ["chat-draft"]):
+        got = watch.opened(engine, folder, bad, "ru")
+        assert "Записи с таким именем" in json.loads(got[4])["text"] and not isinstance(got[3], str)
+    assert not any(isinstance(x, str) for x in watch.opened(engine, folder, None, "en"))
+
+
+def test_the_address_of_the_whole_page_is_checked(folder):
+    from types import SimpleNamespace
+
+    from spec_ui.page import build
+
+    demo = build(FakeEngine(phase="loading"), folder)
+    opened = next(f.fn for f in demo.fns.values() if getattr(f.fn, "__name__", "") == "opened")
+
+    def ask(**query):
+        return opened(SimpleNamespace(query_params=query))
+
+    plain, bad = ask(), ask(lang="__import__", tab="admin", run="x" * 5000)
+    assert len(plain) == len(bad)
+    assert not any(isinstance(x, str) for x in plain)
+    russian = ask(lang="ru", tab="lesson", run="chat-draft")
+    assert russian[-1] == "ru" and russian[-2].selected == "lesson" and "Маленькая модель" in russian[0]

@@ -6,6 +6,7 @@ import torch
 
 from core import probs, verify
 from core.errors import UserError
+from core.loop import Decoding, Options
 from core.probs import Sampling
 from core.propose.draft_model import DraftModel
 from core.propose.draft_tree import DraftTree
@@ -199,7 +200,15 @@ def test_verification_agrees_with_a_plain_walk(shape):
     assert len(found) > 1
 
 
-@pytest.mark.parametrize(("tree", "said"), [("3x0", "3x2x1"), ("x", "3x2x1"), ("auto", "candidates"), ("9x9x9", "nodes")])
+@pytest.mark.parametrize(("tree", "said"), [*((x, "3x2x1") for x in ("3x0", "x", "²", "9" * 5000)), ("auto", "candidates"), ("9x9x9", "nodes")])
 def test_trees_that_are_none(tree, said):
     with pytest.raises(UserError, match=said):
         DraftModel.build(None, tree=tree)
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (1, 1)])
+def test_block_verification_refuses_a_tree(shape):
+    to = tiny.target()
+    with pytest.raises(UserError, match="block checks chains"):
+        Decoding(to, DraftTree(tiny.decoder(7), None, shape), REPEATING, Options(verify="block"))
+    assert list(Decoding(to, DraftModel(tiny.decoder(7)), REPEATING, Options(verify="block")))

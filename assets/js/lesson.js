@@ -1,0 +1,119 @@
+// The lesson: a card with one thing to do, and a player in which to do it. The page sees by itself when it is done.
+import { el, say } from "./dom.js";
+import { prose, rich } from "./glossary.js";
+import { countDone, isDone, LESSON, openingStep, openingToken, predictPlace, withDone } from "./lesson_steps.js";
+import { createQuiz, createPredict } from "./lesson_asks.js";
+import { mount } from "./player.js";
+import { runText } from "./lesson_runs.js";
+import { cleanRuns, loadRun } from "./runs.js";
+
+export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, onProgress = () => {}, present = null }) {
+  const all = cleanRuns(runs), order = [...all].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);
+  let n = Math.min(LESSON.length, Math.max(1, start)), mask = done, run = null, answer = null, began = "", opening = 0, justDone = false;
+  const dots = el("ol", { class: "ss-dots", "aria-label": words.title }), where = el("p", { class: "ss-label" }), title = el("h2", { tabindex: "-1" }), text = el("div", {}), task = el("p", { class: "ss-task" }), ask = el("div", { class: "ss-ask" }), outcome = el("p", { class: "ss-outcome", role: "status" }), status = el("p", { class: "ss-sub", role: "status" });
+  const button = (name, act, more = "") => el("button", { type: "button", class: `ss-btn ss-wide ${more}`, "data-act": name, text: words[name], onclick: act });
+  const back = button("back", () => open(n - 1)), next = button("next", () => open(n + 1), "ss-next");
+  const bar = el("div", { class: "ss ss-donebar", hidden: true }), barText = el("span", {}), barNext = button("next", () => open(n + 1), "ss-next");
+  bar.append(barText, barNext);
+  const stage = el("div", { class: "ss-stage" }), card = el("section", { class: "ss-panel ss-lessoncard" }, el("div", { class: "ss-lessonhead" }, where, dots), title, text, task, ask, outcome, status,
+    el("div", { class: "ss-lessonnav" }, back, next, present && button("present", present), el("span", { class: "ss-note", text: words.keys })));
+  root.replaceChildren(el("div", { class: "ss ss-lesson", lang: playerWords.lang }, el("header", { class: "ss-lessontitle" }, el("h2", { text: words.title }), el("p", { class: "ss-sub", text: words.lead })), card), stage, bar);
+  const player = mount(stage, { words: playerWords, loadPlotly, onState: queueCheck, share: false });
+
+  const print = () => JSON.stringify([player.at, player.sel, player.whatif.state]);
+  let queued = false;
+  // Looked at after the frame: drawing tells of itself, and opening a step is not yet doing it.
+  function queueCheck() { if (!queued) { queued = true; setTimeout(() => { queued = false; check(); }, 0); } }
+  function check() {
+    const step = player.steps[player.at];
+    if (!step || !root.isConnected || opening) return;
+    if (began === "") { began = print(); return; }
+    if (answer === null && print() === began) return;
+    const round = player.trace.rounds[step.r], last = player.steps[player.at + 1]?.r !== step.r;
+    if (!isDone(mask, n) && LESSON[n - 1].done({ trace: player.trace, step, round, sel: player.sel, settled: step.phase === "settle" || last, whatif: player.whatif.state, answer })) finish();
+  }
+  function finish() {
+    mask = withDone(mask, n);
+    justDone = true;
+    onProgress({ lesson: n, done: mask });
+    drawCard();
+  }
+
+  function drawDots() {
+    dots.replaceChildren(...LESSON.map((step, i) => el("li", {}, el("button", { type: "button", class: "ss-dotbtn", "aria-current": i + 1 === n ? "step" : null, "data-done": isDone(mask, i + 1) ? "yes" : "no", "aria-label": words.dot(i + 1, words.steps[step.id].title, isDone(mask, i + 1)), title: words.steps[step.id].title, onclick: () => open(i + 1), text: isDone(mask, i + 1) ? "✓" : String(i + 1) }))));
+  }
+  function drawCard() {
+    const w = words.steps[LESSON[n - 1].id], finished = isDone(mask, n);
+    drawDots();
+    say(where, `${words.step(n)} · ${words.progress(countDone(mask))}`);
+    say(outcome, finished ? `✓ ${w.done}${countDone(mask) === LESSON.length ? ` ${words.finished}` : ""}` : "");
+    outcome.hidden = !finished;
+    say(barText, finished ? `✓ ${w.done}` : "");
+    bar.hidden = !finished || !justDone;
+    barNext.hidden = n === LESSON.length;
+    back.disabled = n === 1;
+    next.disabled = n === LESSON.length;
+    say(next, finished ? words.next : words.skip);
+    card.dataset.step = LESSON[n - 1].id;
+    card.dataset.done = finished ? "yes" : "no";
+  }
+
+  async function open(to, focus = true) {
+    n = Math.min(LESSON.length, Math.max(1, to));
+    answer = null;
+    justDone = false;
+    began = "";
+    const mine = ++opening, step = LESSON[n - 1], w = words.steps[step.id];
+    onProgress({ lesson: n, done: mask });
+    say(title, w.title);
+    text.replaceChildren(prose(words.glossary, w.text, "ss-lead"));
+    task.replaceChildren(el("b", { text: `${words.task}: ` }), ...rich(words.glossary, w.task));
+    ask.replaceChildren();
+    drawCard();
+    if (focus) title.focus({ preventScroll: true });
+    say(status, all.length ? words.loading : words.noRuns);
+    try {
+      const found = await suitable(step);
+      if (mine !== opening) return;
+      say(status, found ? "" : all.length ? words.missing : words.noRuns);
+      if (found && found !== run) { run = found; player.update(await runText(found)); }
+      if (mine !== opening) return;
+      player.whatif.root.open = Boolean(step.whatif);
+      stage.dataset.focus = step.whatif ? "whatif" : "round";
+      if (found) place(step);
+      if (step.id === "quiz") ask.append(createQuiz(words, () => { answer = "all"; check(); }));
+      if (step.id === "predict" && found) askPredict();
+    } catch {
+      if (mine === opening) say(status, words.failed);
+    }
+    // The two frames in which the player draws what was set up belong to the opening.
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { if (mine === opening) { opening = 0; began = print(); } }, 0)));
+  }
+  function place(step) {
+    const { trace, steps } = player, ends = steps.flatMap((s, k) => (steps[k + 1]?.r !== s.r ? [k] : []));
+    player.go(openingStep(step.id, trace, steps, ends));
+    const token = openingToken(step.id, trace.rounds[steps[player.at].r]);
+    if (token !== null) player.select(token);
+  }
+  function askPredict() {
+    const at = predictPlace(player.trace), d = player.trace.rounds[at.r].drafted[at.i];
+    ask.append(createPredict(words.predict, d, () => { answer = "given"; player.go(player.steps.findIndex((s) => s.r === at.r && s.phase === "verdict" && s.i === at.i)); check(); }));
+  }
+  async function suitable(step) {
+    if (run && step.needs(await loadRun(run))) return run;
+    for (const entry of order) if (step.needs(await loadRun(entry))) return entry;
+    return null;
+  }
+
+  function onKey(e) {
+    if (!["PageDown", "PageUp"].includes(e.key) || root.offsetParent === null || !document.documentElement.classList.contains("ss-present")) return;
+    e.preventDefault();
+    open(n + (e.key === "PageDown" ? 1 : -1));
+  }
+  document.addEventListener("keydown", onKey, true);
+  let begun = false;
+  // The recordings are fetched when the lesson is looked at, not before.
+  function seen() { if (!begun) { begun = true; open(n, false); } }
+  drawCard();
+  return { seen, open, player, get n() { return n; }, get mask() { return mask; }, destroy() { document.removeEventListener("keydown", onKey, true); player.destroy(); root.replaceChildren(); } };
+}

@@ -1,0 +1,17 @@
+// The seam between Gradio and the lesson: recordings in, nothing out. Progress lives in the address.
+import { address, language, loadPlotly, onLanguage, openAddress, present } from "./gradio_glue.js";
+import { mountLesson } from "./lesson.js";
+import { wordsFor } from "./languages.js";
+
+export function gradioLesson(element, props) {
+  openAddress();
+  const root = element.querySelector(".ss-mount"), path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", start = address.read();
+  const make = (words, n, done) => mountLesson(root, { runs: props.runs, words: words.lesson, playerWords: words.player, loadPlotly: path ? () => loadPlotly(path) : null, start: n, done, present,
+    onProgress: (p) => { if (root.offsetParent !== null) address.set({ ...p, done: p.done || null }); } });
+  let lesson = make(wordsFor(language()), start.lesson ?? 1, start.done ?? 0);
+  const look = () => { if (root.offsetParent !== null) lesson.seen(); };
+  new ResizeObserver(look).observe(root);
+  look();
+  onLanguage((words) => { const { n, mask } = lesson; lesson.destroy(); lesson = make(words, n, mask); look(); });
+  return lesson;
+}

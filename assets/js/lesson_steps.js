@@ -1,0 +1,60 @@
+// The lesson's ten steps: what run each needs and when it is done. Pure functions of what the player shows.
+import { settleIndex, verdictOrder } from "./steps.js";
+import { isTree } from "./trace.js";
+import { lengths } from "./whatif_model.js";
+
+const ended = (round) => { const k = settleIndex(round); return k >= 0 ? round.emitted[k].kind : null; };
+const tested = (d) => d.verdict === "accepted" || d.verdict === "rejected";
+const chainSampled = (trace) => trace.run?.verify === "chain" && trace.rounds.some((r) => r.drafted.some((d) => d.u !== null)) && !trace.rounds.some(isTree);
+const anyDraft = (trace, test) => trace.rounds.some((r) => r.drafted.some(test));
+const doubtful = (d) => tested(d) && d.u !== null && d.q > 0 && d.p < d.q;
+
+// The place to predict: a tested token whose fate is open (p/q far from 0 and 1), preferably with something kept before it.
+export function predictPlace(trace) {
+  let best = null;
+  trace.rounds.forEach((round, r) => verdictOrder(round).forEach((i, k) => {
+    const d = round.drafted[i];
+    if (!doubtful(d)) return;
+    const score = Math.abs(d.p / d.q - 0.55) - (k > 0 ? 0.15 : 0) - (r > 1 ? 0.05 : 0);
+    if (!best || score < best.score) best = { r, i, k, score };
+  }));
+  return best && { r: best.r, i: best.i, k: best.k };
+}
+
+// Where the player stands just before a verdict falls.
+export const stepBefore = (steps, place) => steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i) - 1;
+
+// s: {trace, step, sel, settled, whatif, answer}; `needs` says whether a recording can show it at all.
+export const LESSON = [
+  { id: "pass", needs: (t) => anyDraft(t, () => true), done: (s) => s.step.phase === "verify" || s.step.phase === "verdict" },
+  { id: "predict", needs: (t) => chainSampled(t) && predictPlace(t) !== null, done: (s) => s.answer !== null },
+  { id: "bonus", needs: (t) => t.rounds.some((r) => ended(r) === "bonus"), done: (s) => s.settled && ended(s.round) === "bonus" },
+  { id: "replaced", needs: (t) => t.rounds.some((r) => ended(r) === "recovered"), done: (s) => s.settled && ended(s.round) === "recovered" && (s.sel === "end" || s.round.drafted[s.sel]?.verdict === "rejected") },
+  { id: "certain", needs: (t) => chainSampled(t) && anyDraft(t, (d) => tested(d) && d.p >= d.q), done: (s) => { const d = s.round.drafted[s.sel]; return Boolean(d) && s.step.phase !== "draft" && s.step.phase !== "verify" && tested(d) && d.u !== null && d.p >= d.q; } },
+  { id: "reject", whatif: true, needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)), done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU },
+  { id: "roll", whatif: true, needs: chainSampled, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
+  { id: "agree", whatif: true, needs: chainSampled, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= 0.95 },
+  { id: "length", whatif: true, needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.best < 10; }, done: (s) => s.whatif.open && s.whatif.length.best !== null && s.whatif.length.chosen > s.whatif.length.best },
+  { id: "quiz", needs: () => true, done: (s) => s.answer === "all" },
+];
+
+// Where a step opens: a round in which there is something to do, so that nobody has to search for minutes.
+export function openingStep(id, trace, steps, ends) {
+  const find = (test) => trace.rounds.findIndex((r, k) => k > 0 && test(r));
+  if (id === "pass") { const r = Math.max(0, find((x) => x.drafted.length > 1)); return r ? ends[r - 1] + 1 : 0; }
+  if (id === "predict") return stepBefore(steps, predictPlace(trace));
+  const wanted = { bonus: (r) => ended(r) === "recovered", replaced: (r) => ended(r) === "bonus" || r.drafted.every((d) => d.verdict === "accepted"), reject: (r) => r.drafted.some((d) => d.verdict === "accepted" && doubtful(d)),
+    certain: (r) => r.drafted.length > 1 && ended(r) === "recovered", roll: (r) => r.drafted.some(doubtful), agree: (r) => r.drafted.some(doubtful) }[id];
+  const r = wanted ? find(wanted) : -1;
+  return r >= 0 ? ends[r] : ends[Math.min(1, ends.length - 1)];
+}
+
+// The token to choose when a step opens: for `reject` one that was kept though p < q; else whatever the player chose.
+export function openingToken(id, round) {
+  const i = id === "reject" ? round.drafted.findIndex((d) => d.verdict === "accepted" && doubtful(d)) : id === "roll" || id === "agree" ? round.drafted.findIndex(doubtful) : -1;
+  return i >= 0 ? i : null;
+}
+
+export const isDone = (mask, n) => ((mask >> (n - 1)) & 1) === 1;
+export const withDone = (mask, n) => mask | (1 << (n - 1));
+export const countDone = (mask) => LESSON.filter((_, i) => isDone(mask, i + 1)).length;

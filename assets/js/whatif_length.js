@@ -1,0 +1,42 @@
+// Another draft length: expected tokens a round from this run's own acceptance by position, and what a round would cost.
+import { el, say } from "./dom.js";
+import { lengths } from "./whatif_model.js";
+
+export function createLength(words, changed) {
+  const bars = el("div", { class: "ss-lengths", role: "radiogroup", "aria-label": words.label }), note = el("p", { class: "ss-note", "aria-live": "polite" });
+  const root = el("section", { class: "ss-wlength" }, el("h3", { text: words.title }), bars, note);
+  let data = null, chosen = null, trace = null, count = -1;
+
+  function choose(k, focus = false) {
+    chosen = k;
+    show();
+    if (focus) bars.querySelector('[aria-checked="true"]').focus();
+    changed?.();
+  }
+  bars.addEventListener("keydown", (e) => {
+    const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[e.key];
+    if (!move || e.altKey || e.ctrlKey || e.metaKey || !data) return;
+    e.preventDefault();
+    e.stopPropagation();
+    choose(Math.max(1, Math.min(data.rows.length, chosen + move)), true);
+  });
+  function show() {
+    if (!data) { bars.replaceChildren(); say(note, words.none); return; }
+    const top = Math.max(...data.rows.map((x) => x.speed ?? x.tokens));
+    bars.replaceChildren(...data.rows.map((x) => el("button", { type: "button", class: "ss-length", role: "radio", "aria-checked": String(x.k === chosen), tabindex: x.k === chosen ? "0" : "-1", "aria-label": words.row(x), title: words.row(x), "data-slow": x.speed !== null && x.speed < 1 ? "yes" : "no",
+      onclick: () => choose(x.k, true) }, el("i", { style: { height: `${(60 * (x.speed ?? x.tokens)) / top}px` } }), el("b", { text: String(x.k) }))));
+    const x = data.rows[chosen - 1];
+    say(note, [words.say(x), x.speed !== null && x.speed < 1 ? words.slow : "", data.best ? words.best(data.best) : "", x.measured ? "" : words.beyond].filter(Boolean).join(" "));
+  }
+  function draw(next) {
+    if (next === trace && next.rounds.length === count) return;
+    if (next !== trace) chosen = null;
+    trace = next;
+    count = next.rounds.length;
+    data = lengths(next);
+    const own = Number(next.run?.draft_len);
+    chosen ??= Number.isInteger(own) && own >= 1 ? Math.min(own, 10) : 4;
+    show();
+  }
+  return { root, draw, get state() { return { chosen, best: data?.best ?? null }; } };
+}

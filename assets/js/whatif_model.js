@@ -1,0 +1,117 @@
+// What if: a recorded position as a handful of categories that can be changed, and what then would have happened. Pure functions.
+import { normalise, overlap, residual, setWeight } from "./lossless_model.js";
+import { finite } from "./trace.js";
+import { ratios } from "./theory.js";
+import { depths } from "./steps.js";
+
+export const LISTED = 6;
+export const LENGTHS = 10;
+
+// The position's categories: the drafted and the drawn token first in right, then the heaviest, then "all others" as one.
+// `share` is what two laws agree on in it, as a part of the smaller mass: one for a token, less for many tokens together.
+export function sandbox(table, { drafted = null, drawn = null, limit = LISTED } = {}) {
+  if (!table || !Array.isArray(table.p) || !Array.isArray(table.q)) return null;
+  const all = table.ids.map((id, k) => ({ id, text: table.texts[k], p: table.p[k] ?? 0, q: table.q[k] ?? 0, lp: finite(table.logit_p?.[k]), lq: finite(table.logit_q?.[k]), others: false, share: 1 }));
+  const weight = (c) => Math.max(c.p, c.q) + (c.id === drafted ? 4 : c.id === drawn ? 2 : 0);
+  const kept = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, limit));
+  const cats = all.filter((c) => kept.has(c)), hidden = all.filter((c) => !kept.has(c));
+  const sum = (key) => cats.reduce((s, c) => s + c[key], 0), p = Math.max(0, 1 - sum("p")), q = Math.max(0, 1 - sum("q"));
+  const agreed = Math.min(p, q, (table.others.overlap ?? 0) + hidden.reduce((s, c) => s + Math.min(c.p, c.q), 0));
+  cats.push({ id: null, text: "", p, q, lp: null, lq: null, others: true, share: Math.min(p, q) > 0 ? agreed / Math.min(p, q) : 0 });
+  return { cats, all, at: cats.findIndex((c) => c.id === drafted && drafted !== null) };
+}
+
+export const agree = (cats) => cats.map((c) => ({ ...c, agreed: Math.min(c.p, c.q) * c.share }));
+
+// One law of a sandbox set by hand.
+export function withLaw(cats, law, values) {
+  return cats.map((c, i) => ({ ...c, [law]: values[i] }));
+}
+
+export const pull = (cats, law, i, value) => withLaw(cats, law, setWeight(cats.map((c) => c[law]), i, value));
+
+// softmax(logits / t); at 0 the first choice has it all. Null logits have no part in it.
+export function soften(logits, t) {
+  const known = logits.filter((x) => x !== null), top = Math.max(...known);
+  if (!known.length) return null;
+  if (t <= 0) { const first = logits.indexOf(top); return logits.map((_, i) => (i === first ? 1 : 0)); }
+  return normalise(logits.map((x) => (x === null ? 0 : Math.exp((x - top) / t))));
+}
+
+// The position at another temperature, over every listed token (exact in their proportions); the unlisted ones are left out.
+export function atTemperature(box, t) {
+  const p = soften(box.all.map((c) => c.lp), t), q = soften(box.all.map((c) => c.lq), t);
+  if (!p || !q) return null;
+  const by = new Map(box.all.map((c, k) => [c.id, k])), used = new Set(box.cats.map((c) => c.id));
+  const rest = box.all.map((c, k) => (used.has(c.id) ? null : k)).filter((k) => k !== null);
+  const sum = (law) => rest.reduce((s, k) => s + law[k], 0), both = rest.reduce((s, k) => s + Math.min(p[k], q[k]), 0);
+  return box.cats.map((c) => {
+    if (!c.others) return { ...c, p: p[by.get(c.id)], q: q[by.get(c.id)] };
+    const smaller = Math.min(sum(p), sum(q));
+    return { ...c, p: sum(p), q: sum(q), share: smaller > 0 ? both / smaller : 0 };
+  });
+}
+
+// The rule for one draft: threshold p/q, kept if u lies below it.
+export function judge(cat, u) {
+  const threshold = cat.q > 0 ? cat.p / cat.q : null;
+  return { threshold, verdict: threshold === null ? null : u < threshold ? "accepted" : "rejected", certain: cat.p >= cat.q };
+}
+
+export function summary(cats) {
+  const full = agree(cats);
+  return { cats: full, overlap: overlap(full), residual: residual(full) };
+}
+
+// The bars' widths when the heaviest is full.
+export const scaleOf = (cats) => Math.max(...cats.flatMap((c) => [c.p, c.q]), 1e-9);
+
+// Acceptance by position of a run: rounds that accepted position i over rounds that drafted it (a tree's position is its depth).
+export function byPosition(trace) {
+  const out = [];
+  for (const round of trace.rounds) {
+    const depth = depths(round), most = Math.max(-1, ...depth);
+    for (let i = 0; i <= most; i++) {
+      const at = (out[i] ||= { drafted: 0, accepted: 0 });
+      at.drafted += 1;
+      at.accepted += round.drafted.some((d, k) => depth[k] === i && d.verdict === "accepted") ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+// For every draft length: the expected tokens of a round, its cost in plain steps and the speed-up. Positions the run never drafted are
+// filled with its own average: each kept with the chance that a tested draft had.
+export function lengths(trace, most = LENGTHS) {
+  const seen = byPosition(trace);
+  if (!seen.length) return null;
+  let tested = 0, kept = 0;
+  for (const r of trace.rounds) for (const d of r.drafted) { if (d.verdict !== "not_reached") tested += 1; if (d.verdict === "accepted") kept += 1; }
+  const alpha = tested ? kept / tested : 0, chance = [];
+  for (let i = 0; i < most; i++) chance.push(seen[i] && seen[i].drafted >= 1 ? Math.min(seen[i].accepted / seen[i].drafted, chance[i - 1] ?? 1) : (chance[i - 1] ?? 1) * alpha);
+  const costs = trace.run?.costs ?? {}, r = ratios({ passes: costs.verify_s, draft: finite(costs.draft_step_s) ?? 0 });
+  let tokens = 1;
+  const rows = chance.map((x, i) => {
+    tokens += x;
+    const cost = r ? (i + 1) * r.c + r.v(i + 1) : null;
+    return { k: i + 1, chance: x, measured: Boolean(seen[i]), tokens, cost, speed: cost ? tokens / cost : null };
+  });
+  const best = r ? rows.reduce((b, x) => (x.speed > b.speed ? x : b)).k : null;
+  return { rows, best, alpha, measured: seen.length };
+}
+
+// The ids and texts of the output before a table's position: rounds before, then the drafted path down to `after`.
+export function outputBefore(trace, r, after) {
+  const tokens = trace.rounds.slice(0, r).flatMap((x) => x.emitted), path = [];
+  for (let i = after; i >= 0; i = trace.rounds[r].drafted[i].parent) path.unshift(trace.rounds[r].drafted[i]);
+  return [...tokens, ...path];
+}
+
+// What the server is asked for a live branch: output so far as ids and as text behind them.
+export function branchRequest(trace, r, after, { forced = null, text = null } = {}) {
+  const ids = trace.run?.prompt_ids, base = trace.branch?.base ?? (Array.isArray(ids) ? ids.length : 0), given = Array.isArray(ids) ? ids.slice(base) : [];
+  const before = outputBefore(trace, r, after), prompt = typeof trace.run?.prompt === "string" ? trace.run.prompt : null;
+  const shown = (trace.branch?.text ?? "") + before.map((t) => t.text).join("");
+  if (text !== null) return { prompt, base, after_ids: [], after_text: text, shown: text };
+  return { prompt, base, after_ids: [...given, ...before.map((t) => t.id), ...(forced ? [forced.id] : [])], after_text: "", shown: shown + (forced ? forced.text : "") };
+}

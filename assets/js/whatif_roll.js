@@ -1,0 +1,35 @@
+// A position rolled a thousand times by the real rule: bars of what was kept and what was resampled, a mark where p lies.
+import { el, say } from "./dom.js";
+import { distance, expectedDistance, simulation } from "./lossless_model.js";
+import { prob } from "./numbers.js";
+
+export const ROLLS = 1000;
+
+export function createRoll(words, changed) {
+  const note = el("p", { class: "ss-note", role: "status", text: words.nothing }), body = el("tbody", {}), table = el("table", { class: "ss-rolls", hidden: true },
+    el("caption", { class: "ss-vh", text: words.caption }), el("thead", { class: "ss-vh" }, el("tr", {}, ...words.head.map((h) => el("th", { scope: "col", text: h })))), body);
+  const button = el("button", { type: "button", class: "ss-btn ss-wide ss-roll", text: words.button, onclick: roll });
+  const root = el("section", { class: "ss-wroll" }, el("h3", { text: words.title }), note, table, button);
+  let cats = [], names = [], sim = null, seed = 1;
+
+  function roll() {
+    sim ||= simulation("right", cats, seed++);
+    sim.more(ROLLS);
+    draw();
+    changed?.();
+  }
+  function draw() {
+    table.hidden = !sim;
+    say(button, sim ? words.again : words.button);
+    if (!sim) { say(note, words.nothing); return; }
+    const law = sim.law(), p = cats.map((c) => c.p), top = Math.max(...law, ...p, 1e-9), w = (x) => `${((100 * x) / top).toFixed(2)}%`;
+    body.replaceChildren(...cats.map((c, i) => {
+      const kept = sim.kept[i] / sim.n, again = sim.resampled[i] / sim.n;
+      return el("tr", {}, el("th", { scope: "row", dir: "auto", class: c.others ? "ss-others" : null, text: names[i] }),
+        el("td", { class: "ss-rollbar" }, el("span", { class: "ss-rail" }, el("i", { class: "ss-piece ss-agreed", style: { width: w(kept) } }), el("i", { class: "ss-piece ss-residual", style: { width: w(again) } }), el("i", { class: "ss-pmark", style: { left: w(c.p) } })), el("span", { class: "ss-vh", text: prob(kept) })),
+        el("td", { class: "ss-vh", text: prob(again) }), el("td", { class: "ss-num2", text: `${prob(law[i])} · p ${prob(c.p)}` }));
+    }));
+    say(note, words.result(sim.n, distance(law, p), expectedDistance(sim.n, p)));
+  }
+  return { root, set(next, called) { cats = next; names = called; sim = null; draw(); }, get rolled() { return sim?.n ?? 0; } };
+}

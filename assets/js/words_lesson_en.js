@@ -1,0 +1,36 @@
+// The lesson in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
+import { probLong } from "./numbers.js";
+import { short } from "./glyphs.js";
+import { GLOSSARY_EN } from "./words_glossary_en.js";
+
+export const LESSON_EN = {
+  glossary: GLOSSARY_EN,
+  title: "Speculative decoding in ten steps",
+  lead: "Each step has something to do in the recorded run below, and the page sees when it is done. It takes about ten minutes. Your progress is in the address: copy it to go on later.",
+  step: (n) => `Step ${n} of 10`, dot: (n, title, done) => `Step ${n}: ${title}${done ? ", done" : ""}`, progress: (n) => `${n} of 10 done`,
+  task: "To do", back: "Back", next: "Next step", skip: "Skip", start: "From the start", present: "Present",
+  keys: "Arrow keys step through the run. In the presenter's view Page Down and Page Up turn the lesson's pages.",
+  loading: "Loading the recording …", missing: "No recording here shows this; go on with the next step.", failed: "The recording could not be loaded.", noRuns: "There are no recorded runs on this server, so the lesson has nothing to show.",
+  finished: "All ten are done. You can now say why it is faster, why nothing is lost, and when it does not pay.",
+  predict: { ask: (text, p, q) => `Will the target keep ${short(text, 24)}? The draft gave it q = ${probLong(q)}, the target gives it p = ${probLong(p)}.`, kept: "It is kept", rejected: "It is rejected",
+    right: "You were right.", wrong: "It went the other way.", reveal: (d) => `u was ${probLong(d.u)}, and p/q = ${probLong(Math.min(1, d.p / d.q))}: ${d.u < d.p / d.q ? "below it, kept" : "not below it, rejected"}. With p/q you know the odds, never the outcome.` },
+  quiz: { again: "Not quite: read it once more and choose again.", right: "Right." },
+  steps: {
+    pass: { title: "Guess ahead, check at once", text: "The small [[draft model]] writes a few tokens, one by one. Then the [[target]] looks at all of them in a single [[pass]]. One pass for one token would be [[plain decoding]].", task: "Step forward with the right arrow until the target's one pass lights up all drafts.", done: "That one pass took hardly longer than a pass for one token. This is where the time is won." },
+    predict: { title: "Will it be kept?", text: "The pass has told [[p]], what the target thinks of each drafted token; [[q]] is what the draft thought. The token is kept if a random number [[u]] lies below p/q.", task: "Predict, then see.", done: "A token the target likes as much as the draft did is always kept; one it likes half as much is kept half of the time." },
+    bonus: { title: "A whole draft is kept", text: "If every draft is kept, the pass has already computed the target's law for the token behind them. It is drawn for nothing: the [[bonus]].", task: "Find a round that ended with a bonus. The bars under the text are rounds; green at the top is a bonus.", done: "So a round of k drafts can yield k + 1 tokens for one pass." },
+    replaced: { title: "A rejection ends the round", text: "Everything behind a [[rejected]] token was written as its continuation and is thrown away, [[not reached|never tested]]. In place of the rejected token another is [[resampled]].", task: "Find a round with a rejection and choose the rejected token or the one that replaced it.", done: "Even then the round yields one token that the target stands for: it is never worse off than plain decoding in tokens." },
+    certain: { title: "When the dice do not matter", text: "Where p ≥ q the ratio p/q is at least 1, and no [[u]] can be above it.", task: "Find a tested draft with p ≥ q and choose it.", done: "The draft was too shy here, never too bold. What it gave too little of is made good by the residual." },
+    reject: { title: "Let the dice fall otherwise", text: "Here is a token that was kept although p < q. Under “What if”, u is drawn as a slider, the coloured part reaches to p/q.", task: "Drag u until this token is rejected.", done: "The same models, another throw: another verdict. What is exact is not the single text but the chance of each." },
+    roll: { title: "Nothing is lost", text: "Kept drafts give min(p, q) of each token. The rest comes from the [[residual]], which holds precisely what is missing. Together they are p.", task: "Under “What if”, roll this place 1,000 times and compare with the marks of p.", done: "The bars land on p, whatever q was: this is why the output has exactly the target's law." },
+    agree: { title: "A better draft", text: "The chance that a draft is kept is the [[overlap]], Σ min(p, q). A better draft has a q closer to p.", task: "Under “What if”, pull the bars of q until the overlap is at least 0.95.", done: "Quality of the draft changes the speed and nothing else." },
+    length: { title: "When it no longer pays", text: "Every further draft costs a draft step and makes the pass longer, but is kept more and more seldom: all before it must be kept too.", task: "Under “What if”, set the draft length beyond the best one.", done: "Beyond the best length each more drafted token costs more than it brings. With a poor or slow draft even the best is below 1: slower than plain decoding." },
+    quiz: { title: "Say it yourself", text: "Four questions, from this page alone.", task: "Answer all four.", done: "That is all there is to it." },
+  },
+  questions: [
+    { ask: "Why is it faster?", options: ["One target pass over several tokens costs about as much as over one.", "The small model writes the text and the large one is not needed.", "Less likely tokens are skipped."], right: 0 },
+    { ask: "Why is the law of the output unchanged?", options: ["Because drafts are only kept where both models agree on the best token.", "Kept drafts give min(p, q), the residual gives what p has beyond it: together p.", "It is changed a little, but nobody notices."], right: 1 },
+    { ask: "When does it not pay?", options: ["When the text is long.", "When the temperature is 0.", "When too few drafts are kept, or drafting and checking cost too much."], right: 2 },
+    { ask: "What is the residual?", options: ["What p has over q, rescaled to 1; drawn from after a rejection.", "The tokens that were never tested.", "The time left at the end of a round."], right: 0 },
+  ],
+};

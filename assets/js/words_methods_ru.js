@@ -1,0 +1,62 @@
+// «Методы» по-русски. Ключи те же, что в words_methods_en.js. [[термин|слово]] открывает словарь.
+import { percent, ratio, secs } from "./numbers.js";
+import { GLOSSARY_RU } from "./words_glossary_ru.js";
+
+export const METHOD_NAMES_RU = { plain: "обычная генерация", draft: "модель-черновик", lookup: "прежний текст", suffix: "привычки", "early-exit": "свои слои", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "прежний текст или модель-черновик" };
+const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} МБ`;
+
+export const METHODS_RU = {
+  glossary: GLOSSARY_RU,
+  names: METHOD_NAMES_RU,
+  title: "Кто может предлагать",
+  lead: "Проверка у всех одна, поэтому все сохраняют [[law|распределение]] [[target|целевой модели]]. Различаются они тем, кто делает [[draft|черновик]], чего это стоит и как часто он угадывает.",
+  labels: { proposes: "Кто предлагает", memory: "Память", needs: "Нужно", choose: "Выбирать, когда", paper: "Статья", here: "Здесь" },
+  cards: {
+    draft: { proposes: "Вторая, гораздо меньшая модель пишет вперёд, токен за токеном.", memory: "Веса маленькой модели и её собственный кэш.", needs: "Вторая модель с теми же [[token|токенами]]; общую можно дообучить под целевую.",
+      choose: "у целевой модели есть маленькая родственница, и шаг черновика стоит нескольких сотых её прохода.",
+      papers: ["Leviathan, Kalman, Matias: Fast Inference from Transformers via Speculative Decoding. 2023, arxiv.org/abs/2211.17192", "Chen et al.: Accelerating Large Language Model Decoding with Speculative Sampling. 2023, arxiv.org/abs/2302.01318"] },
+    lookup: { proposes: "Сам текст: то, что шло за теми же токенами раньше, в вопросе или ответе.", memory: "Ничего.", needs: "Ничего: ни модели, ни обучения.",
+      choose: "ответ повторяет вопрос: правка, пересказ, код, вопросы по тексту. В свободном тексте находит мало, но и стоит почти ничего.",
+      papers: ["Saxena: Prompt Lookup Decoding. 2023, github.com/apoorvumang/prompt-lookup-decoding"] },
+    suffix: { proposes: "Подсчёт того, что чаще всего шло за теми же токенами, в этом тексте и в прежних ответах.", memory: "Дерево виденных текстов, по нескольку байтов на токен.", needs: "Прежние ответы того же рода; без обучения.",
+      choose: "запросы одного рода идут снова и снова: агенты, бланки, отчёты.",
+      papers: ["Oliaro et al.: SuffixDecoding: Extreme Speculative Decoding for Emerging AI Applications. 2024, arxiv.org/abs/2411.04975"] },
+    "early-exit": { proposes: "Первые слои самой целевой модели; остальные при черновике пропускаются.", memory: "Ничего сверх того.", needs: "Целевая модель, обученная выходить раньше. Прочие по половине слоёв угадывают плохо.",
+      choose: "модель обучена этому, а памяти мало.",
+      papers: ["Elhoushi et al.: LayerSkip: Enabling Early Exit Inference and Self-Speculative Decoding. 2024, arxiv.org/abs/2404.16710", "Zhang et al.: Draft & Verify: Lossless Large Language Model Acceleration via Self-Speculative Decoding. 2023, arxiv.org/abs/2309.08168"] },
+    medusa: { proposes: "Несколько маленьких голов на последнем состоянии целевой модели; i-я угадывает i-й следующий токен.", memory: "Веса голов; своего кэша нет.", needs: "Обучить головы под эту модель, для большой это несколько часов GPU.",
+      choose: "черновик любой длины должен делаться за один шаг. Головы не видят догадок друг друга: дальние места угадываются хуже.",
+      papers: ["Cai et al.: Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads. 2024, arxiv.org/abs/2401.10774"] },
+    eagle: { proposes: "Один слой читает внутренние состояния целевой модели и пишет вперёд, видя каждую прежнюю догадку.", memory: "Веса одного слоя и маленький кэш.", needs: "Обучить голову под эту модель.",
+      choose: "для вашей модели есть такая голова или её можно обучить: в статьях это лучшие догадки за свою цену.",
+      papers: ["Li et al.: EAGLE: Speculative Sampling Requires Rethinking Feature Uncertainty. 2024, arxiv.org/abs/2401.15077", "Li et al.: EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees. 2024, arxiv.org/abs/2406.16858", "Li et al.: EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time Test. 2025, arxiv.org/abs/2503.01840"] },
+    "lookup+draft": { proposes: "Прежний текст, где нашлось длинное совпадение, иначе модель-черновик.", memory: "Как у модели-черновика.", needs: "То же, что модели-черновику.",
+      choose: "одни запросы повторяют свой вопрос, а другие нет.",
+      papers: ["Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (черновики по очереди, та же мысль)"] },
+    plain: { proposes: "Никто: один [[pass|проход]] целевой модели на каждый токен.", memory: "Ничего сверх того.", needs: "Ничего.",
+      choose: "черновик принимают слишком редко, машина считает сразу много запросов или проход по нескольким токенам дорог. Тогда с черновиком медленнее.",
+      papers: ["Vaswani et al.: Attention Is All You Need. 2017, arxiv.org/abs/1706.03762 (сам декодер)"] },
+  },
+  size: (bytes) => `Здесь: ${mb(bytes)} весов.`,
+  none: "Записи с ним здесь ещё нет.",
+  figure(r) {
+    const kept = r.tested ? `, принято ${percent(r.accepted / r.tested)} проверенных (${r.accepted} из ${r.tested})` : "";
+    return r.ratio === null ? `ускорение не измерено${kept}` : `${ratio(r.ratio)} обычной скорости${kept}`;
+  },
+  slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Здесь медленнее, потому что раунд с черновиком стоит ${r.cost.toFixed(2)} обычного шага и даёт только ${r.tokens_per_round.toFixed(2)} токена.` : "Здесь медленнее, потому что раунды дают меньше, чем стоят.") : ""),
+  lossy: "с потерями: распределение ответа не то, что у целевой модели",
+  play: (r) => `Открыть ${r.example} на первой вкладке`, playShort: "Открыть на первой вкладке",
+  race: { title: "Рядом: один вопрос, несколько методов, одни часы",
+    lead: "Каждый записан отдельно, один за другим, и проигрывается здесь со скоростью записи. Одновременный запуск исказил бы все.",
+    example: "Вопрос", methods: "Методы", none: "Записей здесь ещё нет.", loading: "Записи загружаются …", failed: "Одна из записей не загрузилась.",
+    play: "Проиграть", pause: "Пауза", again: "С начала", speed: "Скорость, во сколько раз быстрее записи", clock: "Часы", at: (t) => secs(t),
+    state: (n, t) => `токенов: ${n}`, done: (n, t) => `токенов: ${n} за ${secs(t)}, готово`, lane: (name) => `Текст: ${name}`,
+    plainFrom: (name) => `Время измерено рядом с: ${name}`, noText: "Его текст не сохранён, это другой бросок из того же распределения: токены показаны точками.", noPlain: "Обычная генерация этого вопроса не измерена.",
+    verdict(lanes) {
+      const best = lanes[0], rest = lanes.slice(1);
+      return rest.length ? `Первый: ${best.name}, ${best.rate.toFixed(1)} токена в секунду; ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}`).join(", ")}.` : `${best.name}: ${best.rate.toFixed(1)} токена в секунду.`;
+    },
+    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "Эти записи сделаны с разными настройками или на разных машинах: сравнивайте осторожно.", head: ["метод", "токены", "секунды", "токенов в секунду"], table: "Таблицей",
+    legend: { accepted: "принят", recovered: "выбран заново", bonus: "бонус", plain: "обычный" },
+  },
+};

@@ -1,0 +1,136 @@
+"""The lesson: ten steps done as a student does them, checked by the page, on recordings alone; the presenter's view; printing."""
+
+import pytest
+
+from tests.browser.users import served
+from tests.spec_ui.fake_engine import FakeEngine
+
+CARD = "#lesson .ss-lessoncard"
+
+
+@pytest.fixture(scope="module")
+def url(traces):
+    with served(FakeEngine(phase="failed"), traces) as url:
+        yield url
+
+
+def begin(visit, url, n: int, done: str = "", **context):
+    user = visit(url, f"?tab=lesson&lesson={n}{done}", ready="#lesson .ss-stage .ss-tok", **context)
+    user.page.wait_for_timeout(350)
+    return user
+
+
+def done(user, step: str) -> None:
+    user.page.wait_for_selector(f'{CARD}[data-step="{step}"][data-done="yes"]', timeout=5000)
+
+
+def next_(user, step: str) -> None:
+    user.page.locator("#lesson .ss-lessonnav .ss-next").click()
+    user.wait(f"() => document.querySelector('{CARD}').dataset.step === '{step}'")
+    user.page.wait_for_timeout(450)
+    assert user.page.get_attribute(CARD, "data-done") == "no", f"{step} is not done by opening it"
+
+
+def test_all_ten_steps(visit, url):
+    user = begin(visit, url, 1)
+    page = user.page
+    assert page.get_attribute(CARD, "data-done") == "no"
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(60)
+    done(user, "pass")
+    next_(user, "predict")
+    before = page.locator("#lesson .ss-card[data-kind=lit]").count()
+    assert before >= 1, "the verdict is not shown yet"
+    page.locator("#lesson [data-guess=kept]").click()
+    done(user, "predict")
+    assert "u was" in user.text("#lesson .ss-ask")
+    next_(user, "bonus")
+    for _ in range(30):
+        page.keyboard.press("Shift+ArrowRight")
+        if page.get_attribute(CARD, "data-done") == "yes":
+            break
+        page.wait_for_timeout(60)
+    done(user, "bonus")
+    next_(user, "replaced")
+    page.locator('#lesson .ss-text .ss-tok[data-kind="recovered"]').nth(1).click()
+    page.wait_for_timeout(100)
+    page.locator('#lesson .ss-card[data-kind="recovered"]').click()
+    done(user, "replaced")
+    next_(user, "certain")
+    for i in range(page.locator("#lesson .ss-text .ss-tok[data-kind=accepted]").count()):
+        page.locator("#lesson .ss-text .ss-tok[data-kind=accepted]").nth(i).click()
+        page.wait_for_timeout(60)
+        if page.get_attribute(CARD, "data-done") == "yes":
+            break
+    done(user, "certain")
+    next_(user, "reject")
+    page.locator("#lesson .ss-u").fill("1")
+    done(user, "reject")
+    next_(user, "roll")
+    page.locator("#lesson .ss-roll").click()
+    done(user, "roll")
+    next_(user, "agree")
+    page.locator("#lesson .ss-heat").fill("0")  # at temperature 0 two laws agree wholly or not at all
+    page.wait_for_timeout(150)
+    if page.get_attribute(CARD, "data-done") == "no":
+        names = page.locator("#lesson .ss-lawbar.ss-q")
+        values = [int(page.locator("#lesson .ss-lawbar.ss-p").nth(i).get_attribute("aria-valuenow")) for i in range(names.count())]
+        names.nth(values.index(max(values))).focus()
+        page.keyboard.press("End")
+    done(user, "agree")
+    next_(user, "length")
+    page.locator("#lesson .ss-length").last.click()
+    done(user, "length")
+    next_(user, "quiz")
+    for k, right in enumerate((0, 1, 2, 0)):
+        page.locator("#lesson .ss-quiz fieldset").nth(k).locator("input").nth((right + 1) % 3).check()
+        assert "Not quite" in page.locator("#lesson .ss-quiz fieldset").nth(k).inner_text()
+        page.locator("#lesson .ss-quiz fieldset").nth(k).locator("input").nth(right).check()
+    done(user, "quiz")
+    assert "All ten are done" in user.text("#lesson .ss-outcome") and "10 of 10 done" in user.text(CARD)
+    user.wait("() => location.search.includes('done=3ff') && location.search.includes('lesson=10')")
+    again = begin(visit, url, 4, "&done=5")
+    assert again.page.locator("#lesson .ss-dotbtn[data-done=yes]").count() == 2
+
+
+def test_the_presenters_view_by_keys_alone(visit, url):
+    user = begin(visit, url, 1, "&view=present")
+    page = user.page
+    assert not page.locator("#header").is_visible() and not page.locator(".ss-tabs [role=tab]").first.is_visible()
+    page.keyboard.press("PageDown")
+    user.wait(f"() => document.querySelector('{CARD}').dataset.step === 'predict'")
+    page.keyboard.press("PageUp")
+    user.wait(f"() => document.querySelector('{CARD}').dataset.step === 'pass'")
+    page.keyboard.press("Escape")
+    user.wait("() => !location.search.includes('view=')")
+    assert page.locator("#header").is_visible()
+    user = visit(url, "?view=present")
+    user.page.keyboard.press("Home")
+    user.page.keyboard.press("PageDown")
+    user.page.keyboard.press("PageDown")
+    assert user.at() == ("1", "draft")
+    assert not user.page.locator("#prompt").is_visible() and not user.sideways()
+
+
+def test_a_lesson_without_recordings_says_so(visit, tmp_path):
+    with served(FakeEngine(phase="failed"), tmp_path) as url:
+        user = visit(url, "?tab=lesson", ready="#lesson .ss-lessoncard")
+        user.page.get_by_text("no recorded runs on this server").wait_for(state="visible")
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_the_lesson_fits_any_width(visit, url, width, lang):
+    user = begin(visit, url, 7, f"&lang={lang}", viewport={"width": width, "height": 740})
+    user.wait("() => document.querySelectorAll('#lesson .ss-lawrow').length > 2")
+    assert not user.sideways()
+
+
+def test_printing_leaves_the_text_and_the_round(visit, url):
+    user = visit(url)
+    user.page.emulate_media(media="print")
+    for hidden in (".ss-aside", ".ss-transport", ".ss-share", "#theme"):
+        assert not user.page.locator(hidden).first.is_visible(), hidden
+    for shown in ("#player .ss-text", "#player .ss-cards", "#player .ss-bars", "#player .ss-stats"):
+        assert user.page.locator(shown).is_visible(), shown

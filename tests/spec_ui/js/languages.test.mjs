@@ -1,0 +1,46 @@
+import test from "node:test";
+import assert from "node:assert/strict";
+import { LANGUAGES, langOf, wordsFor } from "../../../assets/js/languages.js";
+import { EN } from "../../../assets/js/words_en.js";
+import { RU } from "../../../assets/js/words_ru.js";
+
+// Every key on every level, with what kind of thing stands there.
+function shape(x, path = "") {
+  if (Array.isArray(x)) return x.every((y) => typeof y === "string") ? [`${path}[${x.length}]`] : x.flatMap((y, i) => shape(y, `${path}[${i}]`));
+  if (x && typeof x === "object") return Object.entries(x).flatMap(([k, v]) => shape(v, `${path}.${k}`));
+  return [`${path}:${typeof x}`];
+}
+
+test("every language has exactly the same keys", () => {
+  for (const lang of Object.keys(LANGUAGES)) assert.deepEqual(shape(LANGUAGES[lang]).sort(), shape(LANGUAGES.en).sort(), lang);
+});
+
+test("a translation is a translation: no sentence was left in English, no argument was lost", () => {
+  const same = [];
+  const walk = (a, b, path) => {
+    if (typeof a === "function") return assert.equal(b.length, a.length, `${path} takes ${a.length}`);
+    if (typeof a === "string") { if (a === b && /[a-z]{4,} [a-z]{3,} [a-z]{2,}/i.test(a) && !path.includes(".papers")) same.push(path); return undefined; }
+    if (a && typeof a === "object") for (const k of Object.keys(a)) walk(a[k], b[k], `${path}.${k}`);
+    return undefined;
+  };
+  walk(LANGUAGES.en, LANGUAGES.ru, "");
+  assert.deepEqual(same, []);
+});
+
+test("sentences of both languages say the same numbers", () => {
+  const d = { text: " a", p: 0.2, q: 0.37, u: 0.31, threshold: 0.5405, verdict: "accepted" };
+  for (const w of [EN, RU]) assert.match(w.verdict(d), /u = 0\.31 < p\/q = 0\.54/);
+  assert.match(RU.roundTitle(3, { drafted: [d, { ...d, verdict: "rejected" }], emitted: [{ kind: "accepted" }, { kind: "recovered" }] }, true), /Раунд 3: предложено 2, принято 1, один выбран заново/);
+});
+
+test("terms in the sentences are in the glossary of their language", () => {
+  for (const [lang, parts] of Object.entries(LANGUAGES)) for (const part of ["lesson", "lossless", "faster", "methods"]) {
+    const glossary = parts[part].glossary, text = JSON.stringify(parts[part], (k, v) => (k === "glossary" ? undefined : typeof v === "function" ? String(v) : v));
+    for (const [, key] of text.matchAll(/\[\[([^|\]"[]+)(?:\||\]\])/g)) assert.ok(glossary[key], `${lang} ${part}: ${key}`);
+  }
+});
+
+test("an unknown language is English", () => {
+  for (const bad of ["xx", "__proto__", "constructor", null, 7, ""]) assert.equal(langOf(bad), "en");
+  assert.equal(wordsFor("ru").player.lang, "ru");
+});
