@@ -57,9 +57,9 @@ def pick(example: str, method: str, folder: Path, exact: bool = False) -> str | 
 
 
 def first(folder: Path) -> tuple[str | None, str]:
-    """(example, NDJSON) to open the page with: chat if it is there."""
+    """(example, NDJSON) to open the page with: the chat by the best draft that has one."""
     runs = load(folder)
-    name = next((n for n in ("chat-draft", "chat", *runs) if n in runs), None)
+    name = next((n for n in ("chat-eagle", "chat-draft", "chat", *runs) if n in runs), None)
     return (name.split("-")[0], runs[name]) if name else (None, "")
 
 
@@ -69,11 +69,15 @@ def methods(folder: Path) -> list[str]:
     return list(dict.fromkeys(str(m) for m in found if m))
 
 
+def facts(ndjson: str) -> dict:
+    """A recording's `run`; empty where there is no recording."""
+    return json.loads(ndjson.split("\n", 1)[0])["run"] if ndjson else {}
+
+
 def prompt_of(ndjson: str) -> str:
     """The prompt a recording was made with, for the prompt box."""
-    head = ndjson.split("\n", 1)[0]
-    return str(json.loads(head)["run"].get("prompt", "")) if head else ""
+    return str(facts(ndjson).get("prompt") or "")
 
 
 def method_of(ndjson: str) -> str:
-    return str(json.loads(ndjson.split("\n", 1)[0])["run"].get("method", ""))
+    return str(facts(ndjson).get("method", ""))

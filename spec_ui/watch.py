@@ -58,13 +58,17 @@ def example_choices(lang: str = DEFAULT) -> list[tuple[str, str]]:
     return [(table.get(f"example.{name}", name), name) for name in examples.load()]
 
 
-def _controls(engine: Any, traces: Path, example: str | None, prompt: str) -> dict[str, Any]:
+def _controls(engine: Any, traces: Path, example: str | None, prompt: str, recorded: dict[str, Any]) -> dict[str, Any]:
     methods, say_, w = method_choices(engine, traces), words.table(DEFAULT), {}
     w["prompt"] = gr.Textbox(prompt, label=say_["prompt.label"], lines=3, max_lines=8, elem_id="prompt", placeholder=say_["prompt.placeholder"])
     w["example"] = FreeRadio(example_choices(), value=example, label=say_["example.label"], elem_id="example", elem_classes="ss-chips")
-    first = methods[0][1] if methods else None
+    names = [name for _, name in methods]
+    first = recorded.get("method") if recorded.get("method") in names else next(iter(names), None)
+    draft_len = recorded.get("draft_len")
     w["method"] = FreeRadio(methods, value=first, label=say_["method.label"], elem_id="method", elem_classes="ss-chips")
-    w["draft_len"] = FreeSlider(*limits.DRAFT_LEN, value=4, step=1, label=say_["draft_len.label"], elem_id="draft-len", buttons=[])
+    w["draft_len"] = FreeSlider(
+        *limits.DRAFT_LEN, value=draft_len if isinstance(draft_len, int) and draft_len > 0 else 4, step=1, label=say_["draft_len.label"], elem_id="draft-len", buttons=[]
+    )
     w["auto"] = FreeCheckbox(False, label=say_["auto.label"], elem_id="auto", container=False)
     w["settings"] = method_settings.MethodSettings(method_settings.value_for(live.details_of(engine, first)), elem_id="settings")
     w["temperature"] = FreeSlider(*limits.TEMPERATURE, value=0.7, step=0.05, label=say_["temperature.label"], elem_id="temperature", buttons=[])
@@ -103,7 +107,7 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
     prompt = recordings.prompt_of(recording) or next(iter(examples.load().values()))
     with gr.Row(elem_classes="ss-page"):
         with gr.Column(scale=0, min_width=288, elem_classes="ss-aside"):
-            c = _controls(engine, traces, example, prompt)
+            c = _controls(engine, traces, example, prompt, recordings.facts(recording))
         with gr.Column(scale=1, min_width=0, elem_classes="ss-main"):
             c["player"] = player = TracePlayer(recording, elem_id="player")
     timer = gr.Timer(1.0)
