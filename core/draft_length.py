@@ -1,6 +1,7 @@
 """How many tokens to draft next. State belongs to one run; with the same seed and costs the same lengths come out."""
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from core.errors import UserError
@@ -62,7 +63,7 @@ class Auto:
 def pass_seconds(costs: dict[str, Any], k: int) -> float:
     """Seconds of a target pass over k tokens, linear between the measured lengths."""
     points = sorted((int(n), s) for n, s in costs["verify_s"].items())
-    for (a, low), (b, high) in zip(points, points[1:]):
+    for (a, low), (b, high) in itertools.pairwise(points):
         if a <= k <= b:
             return low + (high - low) * (k - a) / (b - a)
     (a, low), (b, high) = points[-2:]

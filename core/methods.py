@@ -66,7 +66,7 @@ def available(pair: Pair) -> list[Method]:
 
 def need_given(pair: Pair, chosen: list[Method]) -> None:
     """Raises UserError when the user named a draft that none of the chosen methods is for."""
-    if pair.given is not None and all(m.needs != pair.given for m in chosen):
+    if pair.given is not None and all(m.drafts and m.needs != pair.given for m in chosen):
         raise UserError(f"The draft given with --draft is for --method {pair.given}; {', '.join(m.name for m in chosen)} would not use it.")
 
 

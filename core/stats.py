@@ -19,7 +19,7 @@ def depths(round_: Round) -> list[int]:
 
 
 def totals(rounds: Sequence[Round], text: str, stop: str, peak_memory_bytes: int | None) -> Totals:
-    """Rounds of one run -> Totals. A tree counts as its deepest level: a round can accept at most one token a level."""
+    """Rounds of one run -> Totals. Drafted counts a tree's levels: a round can accept at most one token of each; tested counts tokens."""
     out = Totals(text=text, stop=stop, rounds=len(rounds), peak_memory_bytes=peak_memory_bytes)
     offered: list[int] = []
     kept: list[int] = []
@@ -30,10 +30,10 @@ def totals(rounds: Sequence[Round], text: str, stop: str, peak_memory_bytes: int
             continue
         levels = max(depths(r)) + 1
         accepted = sum(d.verdict == "accepted" for d in r.drafted)
-        refused = {depth for depth, d in zip(depths(r), r.drafted) if d.verdict == "rejected"}
+        rejected = sum(d.verdict == "rejected" for d in r.drafted)
         out.drafted += levels
         out.accepted += accepted
-        out.tested += accepted + bool(refused)
+        out.tested += accepted + rejected
         drafting += 1
         emitted_by_drafting += len(r.emitted)
         offered += [0] * (levels - len(offered))

@@ -67,7 +67,12 @@ def _controls(engine: Any, traces: Path, example: str | None, prompt: str, recor
     draft_len = recorded.get("draft_len")
     w["method"] = FreeRadio(methods, value=first, label=say_["method.label"], elem_id="method", elem_classes="ss-chips")
     w["draft_len"] = FreeSlider(
-        *limits.DRAFT_LEN, value=draft_len if isinstance(draft_len, int) and draft_len > 0 else 4, step=1, label=say_["draft_len.label"], elem_id="draft-len", buttons=[]
+        *limits.DRAFT_LEN,
+        value=draft_len if isinstance(draft_len, int) and draft_len > 0 else 4,
+        step=1,
+        label=say_["draft_len.label"],
+        elem_id="draft-len",
+        buttons=[],
     )
     w["auto"] = FreeCheckbox(False, label=say_["auto.label"], elem_id="auto", container=False)
     w["settings"] = method_settings.MethodSettings(method_settings.value_for(live.details_of(engine, first)), elem_id="settings")

@@ -69,11 +69,13 @@ export function createBars(words) {
     }
     const who = d ?? refused, greedy = round.drafted.length ? round.drafted[0].u === null : Number(trace.run?.sampling?.temperature) === 0;
     const pin = open || refused ? pinAt(who) : null;
+    // Before the target has looked, neither its order nor its verdict may show through.
+    const rows = hideP ? [...m.rows].sort((a, b) => a.others - b.others || b.q - a.q) : m.rows;
     const longest = Math.max(...m.rows.map((r) => (r.others ? 9 : Array.from(short(r.text, 16)).length)));
     const body = el("table", { style: { "--ss-name": longest } }, el("caption", { class: "ss-vh", text: words.bars.caption }),
       el("colgroup", {}, el("col", { class: "ss-cname" }), el("col"), m.hasResidual && el("col", { class: "ss-cres" })),
       el("thead", { class: "ss-vh" }, el("tr", {}, ...words.bars.head.slice(0, m.hasResidual ? 3 : 2).map((h) => el("th", { scope: "col", text: h })))),
-      el("tbody", {}, ...m.rows.map((r) => row(r, m, who, pin, hideP))));
+      el("tbody", {}, ...rows.map((r) => row(r, m, hideP ? { ...who, verdict: "pending" } : who, pin, hideP))));
     const notes = [];
     if (pin !== null) notes.push(words.bars.pinNote(who));
     if (m.hasQ && m.overlap !== null && !hideP) notes.push(words.bars.overlap(m.overlap));

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core import cli, trace
+from core import cli, commands, trace
 from core.trace import Trace
 from tests.core import check, tiny
 from tests.core.test_text import TEMPLATE
@@ -257,7 +257,7 @@ def test_the_environments_trouble_is_exit_1(models, capsys, tmp_path, monkeypatc
 def test_no_memory_is_exit_1(models, capsys, monkeypatch):
     def empty(*args):
         raise MemoryError
-    monkeypatch.setattr(cli, "_load", empty)
+    monkeypatch.setattr(commands, "_load", empty)
     code, out, err = run(capsys, argv(models, "--prompt", "Hi"))
     assert (code, out) == (1, "") and "memory" in err and err.count("\n") == 1
 
@@ -355,3 +355,22 @@ def test_help(args, capsys):
     with pytest.raises(SystemExit) as left:
         cli.main(args)
     assert left.value.code == 0 and "usage: specscope" in capsys.readouterr().out
+
+
+def test_costs_of_a_trace_are_replayed(models, capsys, tmp_path):
+    first = tmp_path / "first.json"
+    run(capsys, argv(models, "--prompt", "Hi", "--draft-len", "auto", "--json", str(first)))
+    costs = trace.read(first).run["costs"]
+    _, out, _ = run(capsys, argv(models, "--prompt", "Hi", "--draft-len", "auto", "--costs", str(first), "--json", "-"))
+    again = trace.parse(out)
+    assert again.run["costs"] == costs
+    assert [r.draft_len for r in again.rounds] == [r.draft_len for r in trace.read(first).rounds]
+    for text in ("[]", "{}", '{"verify_s": {"1": 0}}', '{"run": 5}', '{"verify_s": {"a": 1, "2": 2}}'):
+        (tmp_path / "bad.json").write_text(text)
+        code, _, err = run(capsys, argv(models, "--prompt", "Hi", "--costs", str(tmp_path / "bad.json")))
+        assert code == 2 and err.count("\n") == 1, (text, err)
+
+
+def test_a_draft_for_another_method_is_refused(models, capsys):
+    code, _, err = run(capsys, argv(models, "--prompt", "Hi", "--method", "lookup"))
+    assert code == 2 and "--method draft" in err

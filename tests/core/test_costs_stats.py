@@ -47,13 +47,13 @@ def test_rates_without_a_denominator_are_none(rounds):
 
 
 def test_a_tree_counts_its_levels():
-    """Two children of the root, two below the second: a round can accept one token a level."""
+    """Two children of the root, two below the second: a round can accept one token a level, and tests each sibling by itself."""
     nodes = [(-1, "rejected"), (-1, "accepted"), (1, "rejected"), (1, "rejected"), (0, "not_reached")]
     drafted = [Drafted(i, "x", parent, 0.5, 1.0, 0.1, 0.5, verdict) for i, (parent, verdict) in enumerate(nodes)]
     r = Round(1, 1, 2, drafted, [Emitted(1, "x", "accepted"), Emitted(9, "x", "recovered")], elapsed_s=2.0)
     t = stats.totals([round_(0, 0), r], "", "length", None)
     assert stats.depths(r) == [0, 0, 1, 1, 1]
-    assert (t.drafted, t.accepted, t.tested, t.tokens_per_round, t.acceptance_by_position) == (2, 1, 2, 2.0, [1.0, 0.0])
+    assert (t.drafted, t.accepted, t.tested, t.tokens_per_round, t.acceptance_by_position) == (2, 1, 4, 2.0, [1.0, 0.0])
 
 
 def test_plain_record():

@@ -36,7 +36,7 @@ def test_a_free_draft_and_a_flat_pass_give_the_tokens_themselves():
 
 def test_best_length_is_the_best_of_all():
     v = [1.0, 1.0, 1.05, 1.1, 1.2, 1.6, 2.0]
-    k, best = theory.best_length(0.6, 0.1, v)
+    _, best = theory.best_length(0.6, 0.1, v)
     assert best == max(theory.speedup(0.6, i, 0.1, v[i]) for i in range(len(v)))
     assert theory.best_length(0.05, 0.5, v) == (0, 1.0)
 

@@ -90,9 +90,14 @@ def test_a_failing_draft_leaves_the_cache_as_it_was(monkeypatch):
     assert ctx.cache.length == len(REPEATING) - 1
 
 
-@pytest.mark.parametrize(("exit_layer", "skip", "kept"), [("0.7", "", 21), ("29", "", 29), ("0.5", "8-20,24", 16), ("1", "29,3-3", 28)])
+@pytest.mark.parametrize(("exit_layer", "skip", "kept"), [("0.7", "", 21), ("29", "", 29), ("0.7", "8-20,24", 16), ("0.7", "29,3-3", 28)])
 def test_layers_that_a_draft_runs(exit_layer, skip, kept):
     assert len(kept_layers(30, exit_layer, skip)) == kept
+
+
+def test_an_exit_and_a_skip_set_are_not_given_together():
+    with pytest.raises(UserError, match="not both"):
+        kept_layers(30, "10", "3")
 
 
 @pytest.mark.parametrize(("exit_layer", "skip"), [
