@@ -82,10 +82,7 @@ class Engine:
             pair = load.load(self.pair_name, progress=self._report)
             self._threads = costs.choose_threads(pair.target, spare=1)      # the web server keeps a core of its own
             self._report("Measuring the cost of a step on this machine…", None)
-            passes = None
-            for method in methods.available(pair):
-                self._costs[method.name] = costs.measure(pair.target, method.proposer(pair), passes)
-                passes = self._costs[method.name]["verify_s"]
+            self._costs["plain"] = costs.measure(pair.target, methods.get("plain").proposer(pair))
             self._pair = pair
             self._known = [_info(m) for m in methods.available(pair)]
             self._state = EngineState("ready", 1.0, "The live model is ready.")
@@ -113,9 +110,17 @@ class Engine:
 
                 from core import costs
                 torch.set_num_threads(self._threads)
-                steps = {name: c["draft_step_s"] for name, c in self._costs.items()}
+                steps = {m.name: self._cost(m.name)["draft_step_s"] for m in self._known}
                 self._calibration = costs.calibrate(self._pair.target) | {"draft_step_s": steps}
             return self._calibration
+
+    def _cost(self, name: str) -> dict[str, Any]:
+        """Costs of a method: the target's passes were measured at load, its draft step is when it is first asked for."""
+        if name not in self._costs:
+            from core import costs, methods
+            proposer = methods.get(name).proposer(self._pair)
+            self._costs[name] = costs.measure(self._pair.target, proposer, self._costs["plain"]["verify_s"])
+        return self._costs[name]
 
     def _need_model(self) -> None:
         if self._pair is None:
@@ -153,7 +158,7 @@ class Engine:
         torch.set_num_threads(self._threads)        # the setting belongs to the calling thread
         options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
         run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings,
-                                      after_ids=request.after_ids, after_text=request.after_text), self._costs.get(request.method))
+                                      after_ids=request.after_ids, after_text=request.after_text), self._cost(request.method))
         end = time.monotonic() + TIME_LIMIT
         yield trace.head_line(run.facts)
         rounds = run.rounds()
