@@ -153,7 +153,7 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--ignore-eos", action="store_true", help="go on behind the end-of-text token")
     for setting in methods.all_settings().values():
         kind = {"action": "store_true", "default": None} if setting.kind is bool else {"metavar": setting.kind.__name__.upper()}
-        p.add_argument(setting.flag, help=f"{setting.help} (default {setting.default})", **kind)
+        p.add_argument(setting.flag, help=f"{setting.help} ({methods.default_words(setting.name)})", **kind)
 
 
 def _whole(text: str) -> int:

@@ -93,15 +93,21 @@ def _check_writable(name: str | None) -> None:
             raise UserError(f"Cannot write {name[:200]}: {trouble}.")
 
 
+def _need_chain(args: argparse.Namespace, chosen: list, given: dict) -> None:
+    """Raises UserError when --draft-len was given and every chosen method drafts a tree, which has a depth of its own."""
+    trees = {m.name: given.get("tree") or next((s.default for s in m.settings if s.name == "tree"), "chain") for m in chosen}
+    if args.draft_len is not None and "chain" not in trees.values():
+        name, tree = next(iter(trees.items()))
+        raise UserError(f"--method {name} drafts a tree here (--tree {tree}), which has its own depth: leave out --draft-len, "
+                        "or take --tree chain.")
+
+
 def run(args: argparse.Namespace) -> int:
     from core import methods, stats
     from core.settings import complete
     method = methods.get(args.method)
     request = _request(args, args.method)
-    tree = complete(method.settings, request.settings, method.name).get("tree", "chain")
-    if args.draft_len is not None and tree != "chain":
-        raise UserError(f"--method {method.name} drafts a tree here (--tree {tree}), which has its own depth: leave out --draft-len, "
-                        "or take --tree chain.")
+    _need_chain(args, [method], complete(method.settings, request.settings, method.name))
     _check_writable(args.json)
     from core.runner import Run
     from core.terminal import Printer, summary, wants_colour
@@ -157,6 +163,7 @@ def compare(args: argparse.Namespace) -> int:
     for name in names:
         methods.get(name)
     request = _request(args, names[0])
+    _need_chain(args, [methods.get(name) for name in names], request.settings)
     _check_writable(args.json)
     from core.compare import compare
     from core.terminal import comparison

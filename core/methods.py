@@ -73,3 +73,14 @@ def need_given(pair: Pair, chosen: list[Method]) -> None:
 def all_settings() -> dict[str, Setting]:
     """Every method's settings by name, for the command line. Methods that share a name share its meaning."""
     return {s.name: s for m in METHODS.values() for s in m.settings}
+
+
+def default_words(name: str) -> str:
+    """The default of a setting in words; methods that share its name may start from different values."""
+    by_value: dict[Any, list[str]] = {}
+    for m in METHODS.values():
+        for s in m.settings:
+            if s.name == name:
+                by_value.setdefault(s.default, []).append(m.name)
+    usual, *others = sorted(by_value, key=lambda value: -len(by_value[value]))
+    return "; ".join([f"default {usual}", *(f"{', '.join(by_value[value])}: {value}" for value in others)])

@@ -1,7 +1,6 @@
 """Medusa: small heads on the target's last state guess the tokens two, three, ... places ahead, all at once."""
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,15 +145,3 @@ class Medusa(Proposer):
         level = torch.tensor(tree.depths, device=ctx.device) - 1
         tokens = best[level, torch.tensor(tree.ranks, device=ctx.device)]
         return Draft(tokens, parents=torch.tensor(tree.parents, device=ctx.device), levels=tree.levels)
-
-
-@torch.inference_mode()
-def rank_accuracy(heads: MedusaHeads, states: Tensor, ids: Sequence[int], ranks: int = 8) -> Tensor:
-    """[heads, ranks]: how often the r-th guess of head h was the token. states [n, Ht], before the final norm, of tokens ids [n]."""
-    n, count = len(ids), heads.count
-    guesses = heads(states[:n - 1 - count]).topk(ranks).indices                                     # [m, heads, ranks]
-    if heads.token_map is not None:
-        guesses = heads.token_map[guesses]
-    real = torch.tensor(ids, device=states.device)
-    wanted = torch.stack([real[2 + h:2 + h + guesses.shape[0]] for h in range(count)], 1)
-    return (guesses == wanted[..., None]).double().mean(0)

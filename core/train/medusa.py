@@ -20,6 +20,7 @@ from core.train.loss import head_loss
 from core.train.score import Score
 
 HEADS = 4
+RANKS = 8           # guesses of a head whose accuracy is written down, for `--tree auto`
 HEAD_WEIGHT = 0.8   # of a head's loss relative to the one before (Cai et al., 2.2.1)
 
 
@@ -32,6 +33,7 @@ class MedusaObjective(nn.Module):
         self.weights = nn.ParameterList(nn.Parameter(torch.zeros(size, size, device=device)) for _ in range(heads))
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(size, device=device)) for _ in range(heads))
         self.lm_head = nn.Parameter(target.head.weight.detach()[token_ids].float())
+        self.score: Score | None = None             # of the last measurement; its "ranks" [heads, RANKS] count right guesses
 
     def trained(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         return list(self.weights), [*self.biases, self.lm_head]
@@ -54,18 +56,22 @@ class MedusaObjective(nn.Module):
 
     def measure(self, batch: Batch, target_law: list[Tensor], score: Score) -> None:
         """Head i at t against the target's law of token t + 2 + i, given the text up to it."""
-        outputs = self.outputs(batch)
+        outputs, self.score = self.outputs(batch), score
         for b, p in enumerate(target_law):
             first, n = int(batch.counts[b].int().argmax()), int(batch.counts[b].sum())
             m = n - self.depth
             if m < 1:
                 continue
-            agree, overlap = [], []
+            agree, overlap, ranks = [], [], []
             for i, x in enumerate(outputs):
                 z = F.linear(x[b, first:first + m], self.lm_head).float()
-                agree.append((self.token_ids[z.argmax(-1)] == batch.best[b, first + i + 1:first + i + 1 + m]).double())
+                guesses = self.token_ids[z.topk(min(RANKS, z.shape[-1])).indices]
+                right = (guesses == batch.best[b, first + i + 1:first + i + 1 + m, None]).double()
+                agree.append(right[:, 0])
+                ranks.append(right.sum(0).cpu())
                 overlap.append(torch.minimum(p[i + 1:i + 1 + m], z.softmax(-1)).sum(-1).double())
             score.add(torch.stack(agree), torch.stack(overlap))
+            score.sums["ranks"] = score.sums.get("ranks", 0) + torch.stack(ranks)
 
     def save(self, folder: Path) -> None:
         c, heads = self.target[0].config, len(self.weights)
@@ -76,4 +82,7 @@ class MedusaObjective(nn.Module):
         config = {"architectures": ["MedusaModel"], "model_type": "medusa", "hidden_size": c.hidden_size, "vocab_size": c.vocab_size,
                   "truncated_vocab_size": len(self.token_ids), "num_heads": heads, "num_hidden_layers": 1, "medusa_fc_bias": True,
                   "original_lm_head": True, "torch_dtype": "bfloat16"}
+        if self.score is not None and "ranks" in self.score.sums:
+            shares = self.score.sums["ranks"] / self.score.positions
+            config["head_accuracy"] = [[round(float(x), 4) for x in row] for row in shares]
         save_folder(folder, config, tensors)

@@ -190,6 +190,7 @@ BAD = {
         "--stop": [""],
         "--json": ["/no/such/folder/t.json", "/tmp", ".", "x" * 300]}.items() for value in values},
     "a tree and a length": ["run", "--prompt", "x", "--method", "medusa", "--draft-len", "3"],
+    "trees alone and a length": ["compare", "--prompt", "x", "--methods", "medusa,eagle", "--tree", "auto", "--draft-len", "3"],
     "missing target": ["run", "--prompt", "x", "--target", "no/such/model/here"], "target that is a file": ["run", "--prompt", "x", "--target",
         __file__],
     "no repeats": ["compare", "--prompt", "x", "--repeats", "0"], "no methods": ["compare", "--prompt", "x", "--methods", " , "],

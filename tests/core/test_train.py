@@ -219,6 +219,25 @@ def test_saved_medusa_heads_have_vllms_names_and_shapes(target: Decoder, texts: 
     assert config["original_lm_head"] is True and config["medusa_fc_bias"] is True and config["num_hidden_layers"] == 1
 
 
+def test_training_writes_how_often_each_guess_of_a_head_is_right(target: Decoder, texts: Texts, tmp_path: Path) -> None:
+    made, held = objective("medusa", target, texts), held_out.prepare(texts, target, IDS, 100, 4)
+    with torch.no_grad():
+        for w in made.weights:
+            w.normal_(std=0.3, generator=torch.Generator().manual_seed(1))
+    agree = loop.measure(made, held, None)["agree_by_position"]
+    made.save(tmp_path)
+    table = json.loads((tmp_path / "config.json").read_text())["head_accuracy"]
+    assert len(table) == 3 and [row[0] for row in table] == agree and all(0 < sum(row) <= 1 for row in table)
+    hits = positions = 0
+    for batch in held.batches:                          # by hand: the second head's third guess
+        x = made.outputs(batch)[1]
+        for b in range(len(batch.ids)):
+            at = batch.counts[b].nonzero()[:, 0].tolist()[:-3]
+            positions += len(at)
+            hits += sum(int(IDS[F.linear(x[b, t], made.lm_head).topk(3).indices[2]] == batch.best[b, t + 2]) for t in at)
+    assert table[1][2] == pytest.approx(hits / positions, abs=1e-4)
+
+
 # --- EAGLE's training-time test ----------------------------------------------------------------------------------------------------
 
 def test_rollout_is_what_drafting_one_token_at_a_time_gives() -> None:
