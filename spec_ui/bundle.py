@@ -48,6 +48,11 @@ def script(*entries: str) -> str:
     return f'(() => {{\n"use strict";\n{body}\nwindow.Specscope = {{ ...$player, {exports} }};\n}})();\n'
 
 
+def inline(name: str, call: str) -> str:
+    """One module that imports nothing, and a call of what it exports, as a classic script that leaves no names behind."""
+    return f"(() => {{\n{EXPORT.sub('', (ASSETS / 'js' / name).read_text(encoding='utf-8'))}\n{call};\n}})();"
+
+
 @lru_cache
 def styles(*names: str) -> str:
     return "\n".join((ASSETS / "css" / f"{name}.css").read_text(encoding="utf-8") for name in names)

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from spec_ui import bundle, faster, language, lesson, lossless, methods_tab, recordings, watch
+from spec_ui import bundle, faster, first_script, language, lesson, lossless, methods_tab, recordings, watch
 from spec_ui.limits import WAITING
 from spec_ui.player import plotly_file
 from spec_ui.theme import theme
@@ -27,6 +27,7 @@ LAUNCH_KWARGS: dict[str, Any] = {
     "run_history": False,  # prompts are kept nowhere, not even in the visitor's browser
     "max_file_size": "1kb",  # nothing here takes a file: traces are opened in the browser and stay there
     "enable_monitoring": False,
+    "app_kwargs": {"middleware": [first_script.quiet_frames()]},
 }
 
 
