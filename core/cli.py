@@ -107,6 +107,13 @@ def parser() -> Parser:
     bench.add_argument("--json", metavar="FILE", help="write the figures as JSON, - for stdout")
     bench.set_defaults(act=commands.bench)
 
+    check = sub.add_parser("check", help="what this machine can run, and how fast")
+    checks = check.add_subparsers(dest="what", required=True, metavar="WHAT", parser_class=Parser)
+    gpu = checks.add_parser("gpu", help="every method on this GPU with random weights: identity, waits, costs (needs torch alone)")
+    gpu.add_argument("--json", metavar="FILE", help="write the figures as JSON, - for stdout")
+    gpu.add_argument("--seconds", type=_whole, default=420, metavar="N", help="time to spend at most (default 420)")
+    gpu.set_defaults(act=commands.check_gpu)
+
     tune = sub.add_parser("tune", help="measure a method's choices on this target and machine")
     tune.add_argument("what", choices=["draft", "early-exit", "eagle", "medusa", "lookup"], metavar="METHOD",
                       help="draft, eagle, medusa: chains and trees; early-exit: which layers the draft may skip; lookup: draft lengths")

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core import embedded, formats, gguf_model, hf_model, linear, weights
+from core import embedded, formats, hf_model, linear, weights
 from core.config import DecoderConfig, Unsupported
 from core.decoder import Decoder
 from core.errors import EnvironmentFailure, UserError
@@ -183,6 +183,7 @@ def resolve(name: str, report: Progress) -> Path:
 
 def from_gguf(path: Path, report: Progress) -> Path:
     """A GGUF file -> its converted folder in the cache, made once per file content."""
+    from core import gguf_model  # wants numpy, which a check of the GPU does without
     stamp = path.stat()
     key = hashlib.sha256(f"{path.resolve()}:{stamp.st_size}:{stamp.st_mtime_ns}".encode()).hexdigest()[:16]
     root = embedded.cache_root()

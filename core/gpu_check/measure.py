@@ -1,0 +1,202 @@
+"""Timing and counting on the device. On the CPU the same functions run (the tests do), with the clock in place of CUDA events."""
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core import costs, transfer
+from core.load import Pair
+from core.loop import Decoding, Options
+from core.methods import Method
+from core.target import Target
+from core.trace import Round
+
+# Until the graph runner is merged Options has no such field. Then: HAS_GRAPHS = True, and this check goes.
+HAS_GRAPHS = any(f.name == "graphs" for f in dataclasses.fields(Options))
+SYNC = "called a synchronizing CUDA operation"      # torch's own words under set_sync_debug_mode("warn")
+
+
+def modes() -> tuple[bool | None, ...]:
+    """Values of Options.graphs to try; None: this version has no such choice."""
+    return (False, True) if HAS_GRAPHS else (None,)
+
+
+def options(n: int, graphs: bool | None, **more: Any) -> Options:
+    return Options(max_new_tokens=n, ignore_eos=True, record=False, **more, **({} if graphs is None else {"graphs": graphs}))
+
+
+@dataclasses.dataclass
+class Watch:
+    """How often the host waited for the device: through core.transfer, and anywhere else (None where that cannot be seen)."""
+    waits: int = 0
+    elsewhere: dict[str, int] | None = None     # file:line -> times
+
+
+@contextmanager
+def watched(device: torch.device) -> Iterator[Watch]:
+    """"warn" and not "error": one run then names every place, and the one counted wait may stay what it is."""
+    watch, before = Watch(), transfer.waits
+    cuda = device.type == "cuda"
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        if cuda:
+            torch.cuda.set_sync_debug_mode("warn")
+        try:
+            yield watch
+        finally:
+            if cuda:
+                torch.cuda.set_sync_debug_mode("default")
+            watch.waits = transfer.waits - before
+            if cuda:
+                watch.elsewhere = _places(seen)
+
+
+def _places(seen: Sequence[warnings.WarningMessage]) -> dict[str, int]:
+    """Synchronisations outside core/transfer.py by place."""
+    found = Counter((w.filename, w.lineno) for w in seen if SYNC in str(w.message))
+    own = str(Path(transfer.__file__))
+    return {f"{'/'.join(Path(name).parts[-2:])}:{line}": n for (name, line), n in found.items() if name != own}
+
+
+def synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def seconds(act: Callable[[], object], device: torch.device, repeats: int) -> float:
+    """Median seconds of `act` after one warm-up; on CUDA between two events, so without the host's share behind the last launch."""
+    act()
+    spent = []
+    for _ in range(repeats):
+        synchronize(device)
+        if device.type == "cuda":
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            act()
+            end.record()
+            end.synchronize()
+            spent.append(start.elapsed_time(end) / 1e3)
+        else:
+            began = time.perf_counter()
+            act()
+            spent.append(time.perf_counter() - began)
+    return statistics.median(spent)
+
+
+def bandwidth(device: torch.device, size: int = 1 << 30) -> float:
+    """Bytes a second of a copy within the device's memory, bytes read and bytes written both counted."""
+    source = torch.ones(size, dtype=torch.uint8, device=device)
+    copy = torch.empty_like(source)
+    return 2 * size / seconds(lambda: copy.copy_(source), device, 5)
+
+
+@torch.inference_mode()
+def passes(target: Target, lengths: Sequence[int], repeats: int, graph: bool) -> dict[int, float]:
+    """Median seconds of the target's pass over k tokens behind costs.CONTEXT cached ones; graph: captured, so without launches."""
+    if not graph:
+        return costs.passes(target, lengths, repeats)
+    out: dict[int, float] = {}
+    longest, length = max(lengths), costs.CONTEXT
+    cache = target.new_cache(length + longest)
+    ids = torch.zeros(length + longest, dtype=torch.long, device=target.device)
+    target.verify(ids[:length], cache, 1)
+    for k in lengths:
+        mine = ids[:k]
+
+        def once(mine=mine, k=k) -> None:
+            target.verify(mine, cache, k)
+            cache.truncate(length)
+
+        out[k] = seconds(captured(once), target.device, repeats)
+    return out
+
+
+def captured(act: Callable[[], object]) -> Callable[[], None]:
+    """CUDA alone: `act`, warmed up on a side stream, as a graph to replay."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            act()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        act()
+    return graph.replay
+
+
+@contextmanager
+def replays(device: torch.device) -> Iterator[list[tuple[Any, Any]]]:
+    """(start, end) events of every graph replay inside, whoever launches it; nothing on the CPU."""
+    events: list[tuple[Any, Any]] = []
+    if device.type != "cuda":
+        yield events
+        return
+    original = torch.cuda.CUDAGraph.replay
+
+    def replay(self) -> None:
+        pair = tuple(torch.cuda.Event(enable_timing=True) for _ in range(2))
+        pair[0].record()
+        original(self)
+        pair[1].record()
+        events.append(pair)
+
+    torch.cuda.CUDAGraph.replay = replay
+    try:
+        yield events
+    finally:
+        torch.cuda.CUDAGraph.replay = original
+
+
+@dataclasses.dataclass
+class Decoded:
+    """One timed run. Seconds are medians over the rounds that drafted the most, the first of them left out."""
+    tokens: list[int]
+    rounds: list[Round]
+    round_s: float | None
+    graphs_s: list[float]           # of a round's graph replays in their order; empty where none ran
+    complete: bool                  # whether the time sufficed
+
+
+def decode(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool | None, prompt: list[int], n: int, limit_s: float = 1e9,
+           **more: Any) -> Decoded:
+    """Greedy (or as `more` says), recorder off, to exactly n tokens unless limit_s seconds are over first."""
+    device = pair.target.device
+    proposer = method.proposer(pair, settings)
+    proposer.forget()
+    rounds, walls, graph_s = [], [], []
+    decoding = Decoding(pair.target, proposer, prompt, options(n, graphs, **more), pair.text)
+    end = time.perf_counter() + limit_s
+    with replays(device) as events:
+        steps = iter(decoding)
+        try:
+            while True:
+                began, first = time.perf_counter(), len(events)
+                round_ = next(steps, None)
+                if round_ is None:
+                    break
+                walls.append(time.perf_counter() - began)
+                rounds.append(round_)
+                graph_s.append(events[first:])
+                if walls and time.perf_counter() > end:
+                    break
+        finally:
+            steps.close()
+        synchronize(device)
+    longest = max((len(r.drafted) for r in rounds), default=0)
+    full = [i for i, r in enumerate(rounds) if i and len(r.drafted) == longest][1:]
+    by_place: dict[int, list[float]] = defaultdict(list)
+    for i in full:
+        for place, (start, stop) in enumerate(graph_s[i]):
+            by_place[place].append(start.elapsed_time(stop) / 1e3)
+    return Decoded(decoding.new_tokens, rounds, statistics.median(walls[i] for i in full) if full else None,
+                   [statistics.median(times) for times in by_place.values()], decoding.stop != "cancelled")

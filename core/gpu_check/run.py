@@ -1,0 +1,104 @@
+"""The whole check, in parts that each keep to their share of the time, and its table."""
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from core import runner
+from core.gpu_check import identity, measure, shapes, speed
+
+SECONDS = 420.0             # of the eight minutes promised, with room for start and end
+VERSION = 1
+
+
+def check(device: torch.device, seconds: float = SECONDS, which: Sequence[shapes.Shape] = shapes.SHAPES, dtype: torch.dtype = torch.bfloat16,
+          report: Callable[[str], None] = lambda message: None, copied: int = 1 << 30) -> dict[str, Any]:
+    """The record that `specscope check gpu --json` writes. Raises nothing for want of time or memory: `skipped` lists what is missing.
+
+    A third of the time goes to identity; each shape gets an even share of what is left when its turn comes.
+    """
+    began = time.perf_counter()
+    report("copy bandwidth")
+    out: dict[str, Any] = {"version": VERSION, "device": _device(device), "software": runner.software(),
+                           "graphs": "on and off" if measure.HAS_GRAPHS else "not in this version",
+                           "bandwidth_bytes_per_s": measure.bandwidth(device, copied), "identity": [], "shapes": [], "skipped": []}
+    report("identity in float64")
+    out["identity"], late = identity.check(device, seconds / 3)
+    out["skipped"] += [f"identity of {label}: the time was over" for label in late]
+    for i, shape in enumerate(which):
+        share = (seconds - (time.perf_counter() - began)) / (len(which) - i)
+        if share < 2:
+            out["skipped"].append(f"{shape.name}: the time was over")
+            continue
+        try:
+            record, skipped = speed.check(shape, dtype, device, out["bandwidth_bytes_per_s"], _free(device), share, report)
+        except torch.OutOfMemoryError:
+            record, skipped = None, [f"{shape.name}: the device's memory did not suffice after all"]
+        out["shapes"] += [record] if record else []
+        out["skipped"] += skipped
+        gc.collect()
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+    out["seconds"] = time.perf_counter() - began
+    return out
+
+
+def _device(device: torch.device) -> dict[str, Any]:
+    if device.type != "cuda":
+        return {"name": str(device)}
+    about = torch.cuda.get_device_properties(device)
+    return {"name": about.name, "memory_bytes": about.total_memory, "capability": f"{about.major}.{about.minor}", "cuda": torch.version.cuda}
+
+
+def _free(device: torch.device) -> int:
+    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 1 << 62
+
+
+def passed(result: dict[str, Any]) -> bool:
+    """Every run that was made gave plain decoding's tokens."""
+    return all(r["equal"] for r in result["identity"])
+
+
+def table(result: dict[str, Any]) -> str:
+    """The record in words and columns, for a terminal."""
+    lines = [f"{result['device']['name']}, torch {result['software']['torch']}; copies move {result['bandwidth_bytes_per_s'] / 1e9:.0f} GB/s "
+             f"(read and written); CUDA graphs: {result['graphs']}"]
+    runs = result["identity"]
+    lines.append(f"\nidentity, float64: {sum(r['equal'] for r in runs)} of {len(runs)} runs give plain decoding's tokens")
+    lines += _columns(["run", "graphs", "equal", "accepted", "waits/round", "other syncs"], [
+        [r["run"], _switch(r["graphs"]), "yes" if r["equal"] else "NO", f"{r['accepted']}/{r['drafted']}", f"{r['waits_per_round']:.2f}",
+         "not seen on a CPU" if r["syncs_elsewhere"] is None else " ".join(f"{p} x{n}" for p, n in r["syncs_elsewhere"].items()) or "none"]
+        for r in runs])
+    for s in result["shapes"]:
+        lines += _shape(s)
+    lines += ["\nskipped:", *(f"  {what}" for what in result["skipped"])] if result["skipped"] else []
+    lines.append(f"\n{result['seconds']:.0f} s")
+    return "\n".join(lines)
+
+
+def _shape(s: dict[str, Any]) -> list[str]:
+    peak = f", peak memory {s['peak_memory_bytes'] / 1e9:.1f} GB" if s["peak_memory_bytes"] else ""
+    lines = [f"\n{s['shape']}, {s['dtype']}, random weights: {s['weights_bytes'] / 1e9:.2f} GB{peak}; draft model: {s['draft']}"]
+    lengths = [str(k) for k in speed.LENGTHS]
+    lines += _columns(["ms a pass over", *lengths, "weights/bandwidth"], [
+        [kind, *(f"{p['ms'][k]:.2f}" for k in lengths), f"{p['share_of_bandwidth']:.0%} of pass 1"] for kind, p in s["passes"].items()])
+    alphas = [f"{a:g}" for a in speed.ALPHAS]
+    lines.append(f"  projected speed-up at acceptance {alphas[0]} to {alphas[-1]}: from these costs and the closed form, not measured")
+    lines += _columns(["method", "graphs", "ms/round", "draft step", "overhead", *alphas], [
+        [m["method"], _switch(m["graphs"]), *("-" if m[x] is None else f"{m[x]:.2f}" for x in ("round_ms", "draft_step_ms", "overhead_ms")),
+         *(f"{m['projection'][a]['speedup']:.2f}x k={m['projection'][a]['k']}" if "projection" in m else "-" for a in alphas)]
+        for m in s["methods"]])
+    return lines
+
+
+def _switch(graphs: bool | None) -> str:
+    return "-" if graphs is None else "on" if graphs else "off"
+
+
+def _columns(head: list[str], rows: list[list[str]]) -> list[str]:
+    wide = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    return ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, wide)).rstrip() for row in [head, *rows]]

@@ -1,0 +1,125 @@
+"""Costs of a shape in the serving dtype: passes, draft steps, what a round costs beside them, and what those costs would allow."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from core import costs, methods, stats, theory
+from core.gpu_check import measure, shapes
+from core.gpu_check.identity import PROMPT
+from core.gpu_check.shapes import Shape
+from core.load import Pair
+from core.propose.base import Proposer
+
+LENGTHS = (1, 2, 4, 8, 16, 32)
+ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9)
+NEW_TOKENS = 96
+REPEATS = 10
+LONGEST = 16                # drafted tokens that a projection considers
+SPARE = 2 << 30             # bytes left for caches, activations and captured graphs
+METHODS = {"draft": {}, "eagle": {}, "medusa": {"tree": "chain"}, "lookup": {}, "suffix": {}, "early-exit": {}}
+
+
+def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: float, free: int, limit_s: float,
+          report: Callable[[str], None]) -> tuple[dict[str, Any] | None, list[str]]:
+    """(the shape's record or None, what was skipped and why). free: bytes of the device that may be used."""
+    end, skipped = time.perf_counter() + limit_s, []
+    need = shapes.parameters(shape.target) * dtype.itemsize + SPARE
+    if need > free:
+        return None, [f"{shape.name}: needs {need / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"]
+    report(f"{shape.name}: weights")
+    memory = stats.PeakMemory(device)
+    pair = shapes.target_pair(shape, dtype, device)
+    left = free - need
+    model = pair.target.model
+    drafts = {"draft": (shapes.parameters(shape.draft), lambda: shapes.random_decoder(shape.draft, dtype, device, 1)),
+              "eagle": (shapes.eagle_parameters(shape.target), lambda: shapes.random_eagle(model)),
+              "medusa": (shapes.medusa_parameters(shape.target), lambda: shapes.random_medusa(model))}
+    for name, (numbers, make) in drafts.items():
+        if numbers * dtype.itemsize > left:
+            skipped.append(f"{shape.name} {name}: needs {numbers * dtype.itemsize / 1e9:.1f} GB more, {left / 1e9:.1f} GB are free")
+            continue
+        shapes.give(pair, name, make())
+        left -= numbers * dtype.itemsize
+    report(f"{shape.name}: passes")
+    read = shapes.read_bytes(shape.target, dtype)
+    out = {"shape": shape.name, "dtype": str(dtype).removeprefix("torch."), "weights_bytes": costs.weights_bytes(pair.target), "read_bytes": read,
+           "draft": shape.draft_name, "passes": {}, "methods": []}
+    for graph in (False, True) if device.type == "cuda" else (False,):
+        times = measure.passes(pair.target, LENGTHS, REPEATS, graph)
+        out["passes"]["graphs" if graph else "eager"] = {
+            "ms": {str(k): 1e3 * s for k, s in times.items()}, "share_of_bandwidth": read / bytes_per_s / times[1]}
+    for graphs in measure.modes():
+        out["methods"] += _methods(pair, graphs, out["passes"], end, skipped, report)
+    out["peak_memory_bytes"] = memory.bytes()
+    return out, skipped
+
+
+def _methods(pair: Pair, graphs: bool | None, passes: dict[str, Any], end: float, skipped: list[str],
+             report: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Plain first: a projection is against its round."""
+    table = {int(k): ms / 1e3 for k, ms in passes["graphs" if graphs and "graphs" in passes else "eager"]["ms"].items()}
+    found, plain_s = [], None
+    for name in ("plain", *METHODS):
+        method = methods.get(name)
+        if method.needs and method.needs not in pair.drafts:
+            continue
+        label = f"{pair.name} {name}" + ("" if graphs is None else f", graphs {'on' if graphs else 'off'}")
+        if time.perf_counter() > end:
+            skipped.append(f"{label}: the time was over")
+            continue
+        report(label)
+        one = _one(pair, method, METHODS.get(name, {}), graphs, table, end)
+        if name == "plain":
+            plain_s = one["round_ms"] and one["round_ms"] / 1e3
+        elif plain_s and one["draft_step_ms"] is not None and one["overhead_ms"] is not None:
+            one["projection"] = project(one["draft_step_ms"] / 1e3, table, max(0.0, one["overhead_ms"] / 1e3), plain_s,
+                                        shapes.MEDUSA_HEADS if name == "medusa" else LONGEST)
+        found.append(one)
+    return found
+
+
+def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: bool | None, table: dict[int, float], end: float) -> dict[str, Any]:
+    """overhead: of a round, what is neither its draft steps nor its pass; with graphs, what lies outside their replays. None where the
+    pass is not a whole one (early exit: the draft has run a part of it) and no replay tells its cost."""
+    measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
+    run = measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
+    k = max((len(r.drafted) for r in run.rounds), default=0)
+    proposer = method.proposer(pair, settings)
+    step = costs.draft_seconds(pair.target, proposer, 5) if method.drafts else None
+    if len(run.graphs_s) == 2 and k:
+        step = run.graphs_s[0] / k              # the draft chain and the verify step, in that order
+    overhead = None
+    if run.round_s is not None and (run.graphs_s or type(proposer).verify is Proposer.verify):
+        inside = sum(run.graphs_s) if run.graphs_s else k * (step or 0.0) + between(table, k + 1)
+        overhead = run.round_s - inside
+    return {"method": method.name, "graphs": graphs, "drafted_a_round": k, "round_ms": _ms(run.round_s), "draft_step_ms": _ms(step),
+            "graph_replays_ms": [1e3 * s for s in run.graphs_s], "overhead_ms": _ms(overhead), "complete": run.complete}
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e3 * seconds
+
+
+def between(table: dict[int, float], k: int) -> float:
+    """Seconds of a pass over k tokens, linear between the measured lengths, the last one's beyond them."""
+    if k in table:
+        return table[k]
+    below, above = max((n for n in table if n < k), default=None), min((n for n in table if n > k), default=None)
+    if below is None or above is None:
+        return table[above if below is None else below]
+    return table[below] + (table[above] - table[below]) * (k - below) / (above - below)
+
+
+def project(step_s: float, passes: dict[int, float], overhead_s: float, plain_s: float,
+            longest: int = LONGEST) -> dict[str, dict[str, float]]:
+    """alpha -> the best chain length and its speed-up (theory.speedup), from measured costs: a projection, nothing was accepted here.
+
+    A round costs k draft steps, a pass over k + 1 tokens and its overhead; plain_s is a whole round of plain decoding.
+    """
+    v = [1.0] + [(between(passes, k + 1) + overhead_s) / plain_s for k in range(1, longest + 1)]
+    best = {alpha: theory.best_length(alpha, step_s / plain_s, v) for alpha in ALPHAS}
+    return {f"{alpha:g}": {"k": k, "speedup": gain} for alpha, (k, gain) in best.items()}
