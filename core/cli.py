@@ -37,7 +37,10 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error), 2)
     except EnvironmentFailure as error:
         return _fail(str(error), 1)
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:        # of torch's own errors, want of memory alone is no bug
+        from core import memory
+        if not memory.is_out(error):
+            raise
         return _fail("Not enough memory: take a smaller model or a shorter prompt.", 1)
     except KeyboardInterrupt:
         return _fail("Interrupted.", 130)
@@ -113,6 +116,8 @@ def parser() -> Parser:
     gpu.add_argument("--json", metavar="FILE", help="write the figures as JSON, - for stdout")
     gpu.add_argument("--seconds", type=_whole, default=420, metavar="N", help="time to spend at most (default 420)")
     gpu.set_defaults(act=commands.check_gpu)
+    ready = checks.add_parser("presets", help="the ready pairs by size of GPU, with licences and what fits here")
+    ready.set_defaults(act=commands.check_presets)
 
     tune = sub.add_parser("tune", help="measure a method's choices on this target and machine")
     tune.add_argument("what", choices=["draft", "early-exit", "eagle", "medusa", "lookup"], metavar="METHOD",
@@ -131,11 +136,12 @@ def parser() -> Parser:
 
 
 def _model_options(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--pair", default="smollm2", help="a known pair (default smollm2: the embedded target and its drafts)")
+    p.add_argument("--pair", default="smollm2", help="a known pair (default smollm2: the embedded target and its drafts; list: check presets)")
     p.add_argument("--target", metavar="PATH_OR_ID", help="instead of a pair: checkpoint folder, .gguf file or Hub id")
     p.add_argument("--draft", metavar="PATH_OR_ID", help="draft model or draft head for --target")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default auto)")
     p.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16, float16 (default auto)")
+    p.add_argument("--quantize", metavar="BITS", help="int8 or int4: the target's layers in fewer bits, by torchao or bitsandbytes if installed")
     p.add_argument("--threads", type=_whole, metavar="N", help="CPU threads (default: measured at start)")
 
 

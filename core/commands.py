@@ -5,10 +5,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.errors import UserError
+
+if TYPE_CHECKING:
+    from core.load import Pair
 
 
 def _request(args: argparse.Namespace, method: str):
@@ -60,12 +64,17 @@ def _load(args: argparse.Namespace):
     if args.threads is not None and not 1 <= args.threads <= most:
         raise UserError(f"--threads must be from 1 to {most}, not {args.threads}.")
     with _progress() as report:
-        pair = load.load(args.pair, args.target, args.draft, args.dtype, args.device, report)
+        pair = load.load(args.pair, args.target, args.draft, args.dtype, args.device, report, args.quantize)
     if args.threads:
         torch.set_num_threads(args.threads)
     else:
         costs.choose_threads(pair.target)
     return pair
+
+
+def _enough(pair: Pair) -> AbstractContextManager[None]:
+    from core import memory
+    return memory.guarded(pair.target.model, pair.target_name, pair.target.device)
 
 
 @contextmanager
@@ -170,7 +179,8 @@ def compare(args: argparse.Namespace) -> int:
     shown = (lambda m: print(f"\r\033[K{m}", end="", file=sys.stderr, flush=True)) if sys.stderr.isatty() else (lambda m: None)
     pair = _load(args)
     methods.need_given(pair, [methods.get(name) for name in names])
-    result = compare(pair, request, names, args.repeats, shown)
+    with _enough(pair):
+        result = compare(pair, request, names, args.repeats, shown)
     shown("")
     _write_json(args.json, result)
     if args.json != "-":
@@ -219,7 +229,9 @@ def show(args: argparse.Namespace) -> int:
 def bench(args: argparse.Namespace) -> int:
     from core import bench
     _check_writable(args.json)
-    result = bench.bench(_load(args), report=lambda m: print(m, file=sys.stderr))
+    pair = _load(args)
+    with _enough(pair):
+        result = bench.bench(pair, report=lambda m: print(m, file=sys.stderr))
     _write_json(args.json, result)
     if args.json != "-":
         print(bench.table(result))
@@ -231,8 +243,10 @@ def tune(args: argparse.Namespace) -> int:
     if not (args.prompts and args.max_new_tokens):
         raise UserError("--prompts and --max-new-tokens must be at least 1.")
     _check_writable(args.json)
-    result = tune.tune(_load(args), args.what, list(prompts.examples().values())[:args.prompts], args.max_new_tokens, args.temperature,
-                       report=lambda m: print(m, file=sys.stderr))
+    pair = _load(args)
+    with _enough(pair):
+        result = tune.tune(pair, args.what, list(prompts.examples().values())[:args.prompts], args.max_new_tokens, args.temperature,
+                           report=lambda m: print(m, file=sys.stderr))
     _write_json(args.json, result)
     if args.json != "-":
         print(tune.table(result))
@@ -251,3 +265,11 @@ def check_gpu(args: argparse.Namespace) -> int:
     if args.json != "-":
         print(run.table(result))
     return 0 if run.passed(result) else 1
+
+
+def check_presets(args: argparse.Namespace) -> int:
+    import torch
+
+    from core import memory, presets
+    print(presets.table(memory.free_bytes(torch.device("cuda")) if torch.cuda.is_available() else None))
+    return 0

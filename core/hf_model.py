@@ -9,7 +9,9 @@ from __future__ import annotations
 import inspect
 import json
 import struct
+from collections import Counter
 from collections.abc import Sequence
+from importlib import util
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core import weights
+from core import memory, quantize, weights
 from core.decoder import PassShape
 from core.errors import EnvironmentFailure, UserError
 from core.target import PREFILL
@@ -55,9 +57,9 @@ class HFCache:
 class HFModel:
     """The part of Decoder's interface that a draft model needs: `run` gives logits already, `logits` hands them through."""
 
-    def __init__(self, model: Any, name: str) -> None:
-        """Raises UserError if the model's cache cannot be rolled back."""
-        self.model, self.name = model.eval(), name
+    def __init__(self, model: Any, name: str, device: torch.device | None = None, notes: dict[str, Any] | None = None) -> None:
+        """device: where its inputs go, for a model spread over several. Raises UserError if the model's cache cannot be rolled back."""
+        self.model, self.name, self._device, self.notes = model.eval(), name, device, notes or {}
         config = model.config.get_text_config(decoder=True)
         refuse_state(config, getattr(model, "_is_stateful", False))
         eos = getattr(config, "eos_token_id", None)
@@ -73,7 +75,7 @@ class HFModel:
 
     @property
     def device(self) -> torch.device:
-        return self.model.device
+        return self._device or self.model.device
 
     @property
     def dtype(self) -> torch.dtype:
@@ -163,8 +165,16 @@ def longest(config: Any) -> int:
     return most
 
 
-def load(folder: Path, dtype: torch.dtype, device: torch.device) -> HFModel:
-    """A checkpoint folder -> HFModel. Raises UserError naming the tensor that is missing, unexpected or misshapen."""
+def can_spread() -> bool:
+    """Whether a model larger than its GPU can be placed over several and main memory."""
+    return util.find_spec("accelerate") is not None
+
+
+def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: str | None = None) -> HFModel:
+    """A checkpoint folder -> HFModel. Raises UserError naming the tensor that is missing, unexpected or misshapen.
+
+    A model that its GPU has no room for is spread by accelerate over all GPUs and main memory, or refused with what would fit.
+    """
     try:
         from transformers import AutoConfig, AutoModelForCausalLM
     except ImportError:
@@ -182,8 +192,15 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device) -> HFModel:
     for name, shape in stored_shapes(folder).items():       # names that transformers converts while loading are compared there
         if name in want and want[name] != shape:
             raise UserError(f"{folder}: tensor {name!r} has shape {tuple(shape)}, the config asks for {tuple(want[name])}.")
+    spread, place = False, {}
     try:
-        model, info = AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, local_files_only=True, output_loading_info=True)
+        memory.need(folder.name, memory.sizes({n: p.shape for n, p in empty.named_parameters()}, dtype), dtype, device, quantize_to)
+    except memory.TooLarge as error:
+        if quantize_to or not can_spread():
+            raise memory.TooLarge(f"{str(error)[:-1]}; with accelerate installed it could be spread over more GPUs and main memory.") from None
+        spread, place = True, {"device_map": "auto"}
+    try:
+        model, info = AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, local_files_only=True, output_loading_info=True, **place)
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except (ValueError, KeyError, TypeError, OSError, ImportError, RuntimeError) as error:
@@ -192,6 +209,10 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device) -> HFModel:
         names = sorted(map(str, info.get(what) or ()))
         if names:
             raise UserError(f"{folder}: tensor {names[0]!r} {is_}.")
+    if spread:
+        return HFModel(model, folder.name, device, {"placement": dict(Counter(str(d) for d in model.hf_device_map.values()))})
+    if quantize_to:
+        return HFModel(model, folder.name, None, {"quantize": quantize.apply(model, quantize_to, device, dtype, model.get_output_embeddings())})
     return HFModel(model.to(device), folder.name)
 
 

@@ -2,9 +2,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,21 +10,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core import embedded, formats, hf_model, linear, weights
+from core import embedded, formats, hf_model, linear, memory, presets, quantize, weights
 from core.config import DecoderConfig, Unsupported
 from core.decoder import Decoder
 from core.errors import EnvironmentFailure, UserError
 from core.hf_model import HFModel, HFTarget
 from core.json_file import read_object
+from core.source import Progress, readable, resolve
 from core.target import DecoderTarget, Target
 from core.text import NoText, Text
 
-Progress = Callable[[str, float | None], None]
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 PAIRS = ("smollm2",)
 HASHED = 4 << 30        # larger weights are named by size alone: hashing them would take longer than loading
-HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "medusa_lm_head.pt", "tokenizer.model"]
-HUB_NOT = ["consolidated*", "original/*"]       # the same weights once more, under other names
 
 
 @dataclass
@@ -40,11 +35,12 @@ class Pair:
     weights: dict[str, str] = field(default_factory=dict)
     drafts: dict[str, Path] = field(default_factory=dict)
     given: str | None = None            # the method that a draft named by the user is for
+    notes: dict[str, Any] = field(default_factory=dict)     # for the trace's `run`: how the weights were quantised, where they lie
     _loaded: dict[str, Any] = field(default_factory=dict)
 
     def draft_name(self, method: str) -> str | None:
         folder = self.drafts.get(method)
-        return f"{self.name}/{method}" if folder and folder.is_relative_to(ASSETS) else folder.name if folder else None
+        return f"{folder.parent.name}/{method}" if folder and folder.is_relative_to(ASSETS) else readable(folder) if folder else None
 
     def draft_model(self, strict: bool = True) -> tuple[Decoder | HFModel, Tensor | None]:
         """The draft model and the target id of each of its output rows (None: the same ids). Raises UserError without one.
@@ -53,11 +49,11 @@ class Pair:
         """
         folder = self.draft_folder()
         if strict and "agree" not in self._loaded:
-            refuse_other_text(self.text, self.draft_text(), folder.name)
+            refuse_other_text(self.text, self.draft_text(), readable(folder))
             self._loaded["agree"] = True
         if "draft" not in self._loaded:
             self._loaded["draft"] = self._load_draft(folder)
-            self.weights[f"draft:{folder.name}"] = fingerprint(folder)
+            self.weights[f"draft:{readable(folder)}"] = fingerprint(folder)
         return self._loaded["draft"]
 
     def same_text(self) -> bool:
@@ -75,7 +71,7 @@ class Pair:
             raise UserError(f"This target has no {method} head here: name one with --draft PATH_OR_ID, or take --method plain.")
         if method not in self._loaded:
             self._loaded[method] = make(folder)
-            self.weights[f"{method}:{folder.name}"] = fingerprint(folder)
+            self.weights[f"{method}:{readable(folder)}"] = fingerprint(folder)
         return self._loaded[method]
 
     def draft_folder(self) -> Path:
@@ -103,37 +99,53 @@ class Pair:
 
 
 def load(pair: str = "smollm2", target: str | None = None, draft: str | None = None, dtype: str = "auto", device: str = "auto",
-         progress: Progress | None = None) -> Pair:
+         progress: Progress | None = None, quantize_to: str | None = None) -> Pair:
     """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). Raises UserError or EnvironmentFailure."""
     report = progress or (lambda message, share: None)
     where = pick_device(device)
     kind = pick_dtype(dtype, where)
-    if target is None:
-        if pair not in PAIRS:
-            raise UserError(f"There is no pair {pair!r}; known: {', '.join(PAIRS)}. Any other model: --target PATH_OR_ID.")
-        folder = embedded.ensure(report)
-        name, target_name = pair, "SmolLM2-135M-Instruct (Q4_1)"
-        drafts = {p.name: p for p in sorted((ASSETS / pair).glob("*")) if (p / "config.json").exists()}
-    else:
-        folder, name, target_name, drafts = resolve(target, report), Path(target).name, target, {}
+    if quantize_to is not None:
+        quantize.check(quantize_to, where, kind)
+    folder, name, target_name, drafts, notes = _find(pair, target, report)
     given = None
     if draft is not None:
         at = resolve(draft, report)
         given = formats.method_of(at)
         drafts[given] = at
-    holds = formats.sniff(folder) if target is not None and (folder / "config.json").is_file() else "model"
+    known = target is None and pair in PAIRS
+    holds = formats.sniff(folder) if not known and (folder / "config.json").is_file() else "model"
     if holds == "medusa-1.0":
         drafts.setdefault("medusa", folder)
     elif holds != "model":
         raise UserError(f"{target_name} is a draft head ({holds}) and no target: give it with --draft.")
     report("Loading the target…", None)
     try:
-        model = load_model(folder, kind, where, holds)
-    except (MemoryError, torch.OutOfMemoryError):
-        raise EnvironmentFailure(f"Not enough memory for {target_name} on {where}: take a smaller target or another --device.") from None
+        model = load_model(folder, kind, where, holds, target_name, quantize_to)
+    except (MemoryError, RuntimeError) as error:
+        if not memory.is_out(error):
+            raise
+        raise EnvironmentFailure(memory.no_room(target_name, folder, kind, where, quantize_to)) from None
     text = Text.from_folder(folder)
     ready = (DecoderTarget if isinstance(model, Decoder) else HFTarget)(model, text.size, eos_ids(folder, model.config))
-    return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given)
+    return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given, notes | getattr(model, "notes", {}))
+
+
+def _find(pair: str, target: str | None, report: Progress) -> tuple[Path, str, str, dict[str, Path], dict[str, Any]]:
+    """(folder, name of the pair, name of the target, drafts by method, notes)."""
+    if target is not None:
+        return resolve(target, report), Path(target).name, target, {}, {}
+    own = {p.name: p for p in sorted((ASSETS / "smollm2").glob("*")) if (p / "config.json").exists()}
+    if pair in PAIRS:
+        return embedded.ensure(report), pair, "SmolLM2-135M-Instruct (Q4_1)", own, {}
+    preset = presets.get(pair)
+    folder = resolve(preset.target, report, preset.target_revision)
+    drafts: dict[str, Path] = {}
+    if preset.draft == "assets":        # the heads alone: our draft model reads the Q4_1 embedding and no other
+        drafts = {name: at for name, at in own.items() if name != "draft"}
+    elif preset.draft:
+        at = resolve(preset.draft, report, preset.draft_revision)
+        drafts = {formats.method_of(at): at}
+    return folder, pair, preset.target, drafts, {"pair": pair} | ({"note": preset.note} if preset.note else {})
 
 
 def embedded_folder(pair: Pair) -> Path | None:
@@ -141,65 +153,29 @@ def embedded_folder(pair: Pair) -> Path | None:
     return embedded.ensure() if pair.name in PAIRS else None
 
 
-def load_model(folder: Path, dtype: torch.dtype, device: torch.device, holds: str = "model") -> Decoder | HFModel:
-    """Our own decoder where it computes the model, transformers elsewhere. holds: what formats.sniff says. Raises UserError."""
+def load_model(folder: Path, dtype: torch.dtype, device: torch.device, holds: str = "model", name: str | None = None,
+               quantize_to: str | None = None) -> Decoder | HFModel:
+    """Our own decoder where it computes the model, transformers elsewhere. holds: what formats.sniff says. Raises UserError.
+
+    A model too large for its GPU runs through transformers, spread over what there is, where accelerate is installed; else TooLarge.
+    """
+    name = name or readable(folder)
+    read = formats.medusa.base if holds == "medusa-1.0" else weights.load_decoder
     try:
-        model = (formats.medusa.base if holds == "medusa-1.0" else weights.load_decoder)(folder, dtype, device)
+        sizes = memory.sizes(weights.plan(DecoderConfig.from_hf(weights.read_config(folder))), dtype)
+        memory.need(name, sizes, dtype, device, quantize_to)
+        model = read(folder, dtype, torch.device("cpu") if quantize_to else device)
     except Unsupported:
-        return hf_model.load(folder, dtype, device)
-    pack(model)
+        return hf_model.load(folder, dtype, device, quantize_to)
+    except memory.TooLarge:
+        if holds != "model" or not hf_model.can_spread():
+            raise
+        return hf_model.load(folder, dtype, device, quantize_to)
+    if quantize_to:
+        model.notes = {"quantize": quantize.apply(model, quantize_to, device, dtype, model.head)}
+    else:
+        pack(model)
     return model
-
-
-def resolve(name: str, report: Progress) -> Path:
-    """Folder, .gguf file or Hub id -> a folder with config.json and weights."""
-    try:
-        path = Path(name).expanduser()
-        path.stat()
-    except FileNotFoundError:
-        pass
-    except (OSError, RuntimeError, ValueError) as error:        # a name too long, no such home folder, a folder one may not look into
-        raise UserError(f"{name[:200]} cannot be looked at ({getattr(error, 'strerror', None) or error}).") from None
-    if path.is_dir():
-        return path
-    if path.is_file() and path.suffix == ".gguf":
-        return from_gguf(path, report)
-    if path.exists():
-        raise UserError(f"{name} is neither a checkpoint folder nor a .gguf file.")
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", name):
-        raise UserError(f"{name} does not exist here and is no Hub id (owner/name).")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
-    report(f"Fetching {name} from the Hub…", None)
-    try:
-        return Path(snapshot_download(name, allow_patterns=HUB_FILES, ignore_patterns=HUB_NOT))
-    except GatedRepoError:
-        raise UserError(f"{name} is gated: accept its licence on the Hub and log in with `hf auth login`.") from None
-    except RepositoryNotFoundError:
-        raise UserError(f"The Hub has no model {name}.") from None
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        raise EnvironmentFailure(f"Cannot fetch {name} from the Hub ({type(error).__name__}): check the network, or give a folder.") from None
-
-
-def from_gguf(path: Path, report: Progress) -> Path:
-    """A GGUF file -> its converted folder in the cache, made once per file content."""
-    from core import gguf_model  # wants numpy, which a check of the GPU does without
-    stamp = path.stat()
-    key = hashlib.sha256(f"{path.resolve()}:{stamp.st_size}:{stamp.st_mtime_ns}".encode()).hexdigest()[:16]
-    root = embedded.cache_root()
-    folder = root / f"gguf-{key}"
-    if (folder / "config.json").exists():
-        return folder
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=root, prefix=".gguf-") as made:
-            gguf_model.read(path, progress=lambda share: report(f"Converting {path.name}…", share)).save(Path(made))
-            os.rename(made, folder)
-            os.mkdir(made)              # for TemporaryDirectory to remove
-    except OSError as error:
-        if not (folder / "config.json").exists():          # else another process was faster
-            raise EnvironmentFailure(f"Cannot convert {path.name} into {root} ({error.strerror or error}).") from None
-    return folder
 
 
 def refuse_other_text(target: Text | NoText, draft: Text | NoText, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 import platform
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import metadata
@@ -11,7 +12,7 @@ from typing import Any
 
 import torch
 
-from core import costs, methods, stats
+from core import costs, memory, methods, stats
 from core.load import Pair
 from core.loop import Decoding, Options
 from core.propose.base import Proposer
@@ -49,21 +50,31 @@ class Run:
         method = methods.get(request.method)
         self.pair, self.request = pair, request
         proposer = method.proposer(pair, request.settings)
-        if measured is None:
-            measured = costs.measure(pair.target, proposer)
+        with self._enough():
+            if measured is None:
+                measured = costs.measure(pair.target, proposer)
         self.ids = request.ids(pair)
         self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None)
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
         self.memory = stats.PeakMemory(pair.target.device)
-        self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
+        with self._enough():
+            self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
         self.done: list[Round] = []
         self.totals: Totals | None = None
+
+    def _enough(self) -> AbstractContextManager[None]:
+        target = self.pair.target
+        return memory.guarded(target.model, self.pair.target_name, target.device)
 
     def rounds(self) -> Iterator[Round]:
         """Decode; also when broken off (close(), Ctrl-C) `totals` is there afterwards, with stop "cancelled"."""
         rounds = iter(self.decoding)
         try:
-            for round_ in rounds:
+            while True:
+                with self._enough():
+                    round_ = next(rounds, None)
+                if round_ is None:
+                    break
                 self.done.append(round_)
                 yield round_
         finally:
@@ -77,10 +88,15 @@ class Run:
         Yields the rounds so far after each token, so that a visitor who leaves ends it.
         """
         options = replace(self.request.options, max_new_tokens=self.totals.new_tokens, ignore_eos=True, stop=(), record=False)
-        rounds = iter(Decoding(self.pair.target, Proposer(), self.ids, options, self.pair.text))
+        with self._enough():
+            rounds = iter(Decoding(self.pair.target, Proposer(), self.ids, options, self.pair.text))
         so_far: list[Round] = []
         try:
-            for round_ in rounds:
+            while True:
+                with self._enough():
+                    round_ = next(rounds, None)
+                if round_ is None:
+                    break
                 so_far.append(round_)
                 yield so_far
         finally:
@@ -101,7 +117,7 @@ def facts(pair: Pair, request: Request, method: methods.Method, ids: Sequence[in
             "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
             "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
             "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
-            "costs": measured, "weights": dict(pair.weights), "software": software(),
+            "costs": measured, "weights": dict(pair.weights), **pair.notes, "software": software(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}
 
 
