@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from core.engine import Engine
+from core.zerogpu import make_engine  # first: on ZeroGPU it imports `spaces`, which must come before anything of CUDA
 from spec_ui.page import LAUNCH_KWARGS, build
 
 if __name__ == "__main__":
@@ -11,7 +11,7 @@ if __name__ == "__main__":
     options.add_argument("--host", help="address to listen on")
     options.add_argument("--port", type=int, help="port to listen on")
     args = options.parse_args()
-    engine = Engine()
+    engine = make_engine()  # on ZeroGPU loaded now, elsewhere by start()
     page = build(engine)
     try:
         page.launch(server_name=args.host, server_port=args.port, prevent_thread_lock=True, **LAUNCH_KWARGS)

@@ -18,6 +18,7 @@ class EngineState:
     phase: str                      # idle | downloading | loading | ready | failed
     progress: float | None          # 0..1, None = unknown
     message: str                    # one sentence for the visitor
+    hub: bool = False               # whether the weights are the Hub's, other bits than the recorded runs'
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class RunRequest:
 class Engine:
     """One pair, one decode at a time. Importing it costs nothing: torch is imported by the loading thread."""
 
+    graphs: bool | None = None      # Options.graphs: None = as the device likes
+
     def __init__(self, pair: str = "smollm2") -> None:
         self.pair_name = pair
         self._state = EngineState("idle", None, "The live model is not loaded yet.")
@@ -78,14 +81,10 @@ class Engine:
 
     def _load(self) -> None:
         try:
-            from core import costs, load, methods
-            pair = load.load(self.pair_name, progress=self._report)
-            self._threads = costs.choose_threads(pair.target, spare=1)      # the web server keeps a core of its own
-            self._report("Measuring the cost of a step on this machine…", None)
-            self._costs["plain"] = costs.measure(pair.target, methods.get("plain").proposer(pair))
-            self._pair = pair
-            self._known = [_info(m) for m in methods.available(pair)]
-            self._state = EngineState("ready", 1.0, "The live model is ready.")
+            self._pair = self._open()
+            from core import methods
+            self._known = [_info(m) for m in methods.available(self._pair)]
+            self._state = EngineState("ready", 1.0, "The live model is ready.", "pair" in self._pair.notes)
         except (UserError, EnvironmentFailure) as error:
             self._state = EngineState("failed", None, str(error))
         except MemoryError:
@@ -93,6 +92,15 @@ class Engine:
         except Exception as error:      # a thread has nobody above it: the page must learn of it all the same
             self._state = EngineState("failed", None, f"The live model could not be loaded ({type(error).__name__}); recorded runs still play.")
             raise
+
+    def _open(self) -> Any:
+        """The pair, loaded and its passes measured."""
+        from core import costs, load, methods
+        pair = load.load(self.pair_name, progress=self._report)
+        self._threads = costs.choose_threads(pair.target, spare=1)      # the web server keeps a core of its own
+        self._report("Measuring the cost of a step on this machine…", None)
+        self._costs["plain"] = costs.measure(pair.target, methods.get("plain").proposer(pair))
+        return pair
 
     def _report(self, message: str, share: float | None) -> None:
         phase = "downloading" if "fetch" in message.lower() or "download" in message.lower() else "loading"
@@ -106,20 +114,24 @@ class Engine:
         self._need_model()
         with self._alone():
             if self._calibration is None or redo:
-                import torch
-
-                from core import costs
-                torch.set_num_threads(self._threads)
-                steps = {m.name: self._cost(m.name)["draft_step_s"] for m in self._known}
-                self._calibration = costs.calibrate(self._pair.target) | {"draft_step_s": steps}
+                self._calibration = self._calibrate()
             return self._calibration
 
+    def _calibrate(self) -> dict[str, Any]:
+        import torch
+
+        from core import costs
+        torch.set_num_threads(self._threads)
+        steps = {m.name: self._cost(m.name)["draft_step_s"] for m in self._known}
+        return costs.calibrate(self._pair.target) | {"draft_step_s": steps}
+
     def _cost(self, name: str) -> dict[str, Any]:
-        """Costs of a method: the target's passes were measured at load, its draft step is when it is first asked for."""
+        """Costs of a method: the target's passes are measured once (at load where that is allowed), its draft step when first asked for."""
         if name not in self._costs:
             from core import costs, methods
             proposer = methods.get(name).proposer(self._pair)
-            self._costs[name] = costs.measure(self._pair.target, proposer, self._costs["plain"]["verify_s"])
+            passes = next((known["verify_s"] for known in self._costs.values()), None)
+            self._costs[name] = costs.measure(self._pair.target, proposer, passes)
         return self._costs[name]
 
     def _need_model(self) -> None:
@@ -146,7 +158,7 @@ class Engine:
         with self._alone():
             yield from self._stream(request)
 
-    def _stream(self, request: RunRequest) -> Iterator[str]:
+    def _stream(self, request: RunRequest, limit_s: float = TIME_LIMIT) -> Iterator[str]:
         import time
 
         import torch
@@ -154,12 +166,13 @@ class Engine:
         from core import stats, trace
         from core.loop import Options
         from core.probs import Sampling
-        from core.runner import Request, Run
+        from core.runner import Request, Run, graph_choice
         torch.set_num_threads(self._threads)        # the setting belongs to the calling thread
-        options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
+        options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed,
+                          **graph_choice(self.graphs))
         run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings,
                                       after_ids=request.after_ids, after_text=request.after_text), self._cost(request.method))
-        end = time.monotonic() + TIME_LIMIT
+        end = time.monotonic() + limit_s
         yield trace.head_line(run.facts)
         rounds = run.rounds()
         try:

@@ -209,7 +209,7 @@ def pick_device(name: str) -> torch.device:
         raise UserError(f"--device {name!r} is not a device; take cpu, cuda or cuda:0.") from None
     if device.type not in ("cpu", "cuda"):
         raise UserError(f"--device must be cpu or cuda, not {name!r}.")
-    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
+    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index is not None and device.index >= torch.cuda.device_count())):
         raise EnvironmentFailure(f"This machine has no {name}: take --device cpu.")
     return device
 

@@ -17,11 +17,11 @@ from core import costs, transfer
 from core.load import Pair
 from core.loop import Decoding, Options
 from core.methods import Method
+from core.runner import graph_choice
 from core.target import Target
 from core.trace import Round
 
-# Until the graph runner is merged Options has no such field. Then: HAS_GRAPHS = True, and this check goes.
-HAS_GRAPHS = any(f.name == "graphs" for f in dataclasses.fields(Options))
+HAS_GRAPHS = bool(graph_choice(True))
 SYNC = "called a synchronizing CUDA operation"      # torch's own words under set_sync_debug_mode("warn")
 
 
@@ -31,7 +31,7 @@ def modes() -> tuple[bool | None, ...]:
 
 
 def options(n: int, graphs: bool | None, **more: Any) -> Options:
-    return Options(max_new_tokens=n, ignore_eos=True, record=False, **more, **({} if graphs is None else {"graphs": graphs}))
+    return Options(max_new_tokens=n, ignore_eos=True, record=False, **more, **graph_choice(graphs))
 
 
 @dataclasses.dataclass

@@ -46,6 +46,7 @@ WORDS = {
     "said.no_run": "There is no recorded run of that name here.",
     "said.lossy": "{note} This method is lossy: its output law differs from the target's.",
     "model.ready": "The live model is ready.",
+    "model.ready_hub": "The live model is ready: the Hub's unquantised weights, other bits than the recorded runs' Q4_1, so texts differ.",
     "model.failed": "There is no live model: {message}",
     "model.downloading": "The live model is downloading{share} …",
     "model.loading": "The live model is loading{share} …",
