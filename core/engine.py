@@ -50,8 +50,6 @@ class RunRequest:
 class Engine:
     """One pair, one decode at a time. Importing it costs nothing: torch is imported by the loading thread."""
 
-    graphs: bool | None = None      # Options.graphs: None = as the device likes
-
     def __init__(self, pair: str = "smollm2") -> None:
         self.pair_name = pair
         self._state = EngineState("idle", None, "The live model is not loaded yet.")
@@ -166,10 +164,9 @@ class Engine:
         from core import stats, trace
         from core.loop import Options
         from core.probs import Sampling
-        from core.runner import Request, Run, graph_choice
+        from core.runner import Request, Run
         torch.set_num_threads(self._threads)        # the setting belongs to the calling thread
-        options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed,
-                          **graph_choice(self.graphs))
+        options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
         run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings,
                                       after_ids=request.after_ids, after_text=request.after_text), self._cost(request.method))
         end = time.monotonic() + limit_s

@@ -5,7 +5,7 @@ import gc
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import metadata
 from typing import Any
@@ -119,12 +119,6 @@ def facts(pair: Pair, request: Request, method: methods.Method, ids: Sequence[in
             "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
             "costs": measured, "weights": dict(pair.weights), **pair.notes, "software": software(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}
-
-
-def graph_choice(graphs: bool | None) -> dict[str, bool]:
-    """Keywords for Options. Until the graph runner is merged Options has no such field; then this is {} for None, {"graphs": graphs} else."""
-    there = any(f.name == "graphs" for f in fields(Options))
-    return {"graphs": graphs} if there and graphs is not None else {}
 
 
 def software() -> dict[str, Any]:

@@ -53,7 +53,8 @@ def check(device: torch.device, limit_s: float) -> tuple[list[dict[str, Any]], l
             if time.perf_counter() > end:
                 late.append(_named(label, graphs))
                 continue
-            measure.decode(whose, method, settings, graphs, PROMPT, NEW_TOKENS, **more)       # captures and first-use waits are not rounds'
+            for _ in range(measure.warm_ups(graphs)):       # captures and the waits of a first use are no round's
+                measure.decode(whose, method, settings, graphs, PROMPT, NEW_TOKENS, **more)
             with measure.watched(device) as watch:
                 run = measure.decode(whose, method, settings, graphs, PROMPT, NEW_TOKENS, **more)
             drafting = [r for r in run.rounds if r.drafted]

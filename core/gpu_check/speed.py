@@ -85,15 +85,15 @@ def _methods(pair: Pair, graphs: bool | None, passes: dict[str, Any], end: float
 def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: bool | None, table: dict[int, float], end: float) -> dict[str, Any]:
     """overhead: of a round, what is neither its draft steps nor its pass; with graphs, what lies outside their replays. None where the
     pass is not a whole one (early exit: the draft has run a part of it) and no replay tells its cost."""
-    measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
+    for _ in range(measure.warm_ups(graphs)):
+        measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
     run = measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
     k = max((len(r.drafted) for r in run.rounds), default=0)
-    proposer = method.proposer(pair, settings)
-    step = costs.draft_seconds(pair.target, proposer, 5) if method.drafts else None
+    step = measure.draft_step(pair, method, settings, graphs)
     if len(run.graphs_s) == 2 and k:
         step = run.graphs_s[0] / k              # the draft chain and the verify step, in that order
     overhead = None
-    if run.round_s is not None and (run.graphs_s or type(proposer).verify is Proposer.verify):
+    if run.round_s is not None and (run.graphs_s or type(method.proposer(pair, settings)).verify is Proposer.verify):
         inside = sum(run.graphs_s) if run.graphs_s else k * (step or 0.0) + between(table, k + 1)
         overhead = run.round_s - inside
     return {"method": method.name, "graphs": graphs, "drafted_a_round": k, "round_ms": _ms(run.round_s), "draft_step_ms": _ms(step),

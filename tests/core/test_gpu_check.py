@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core import cli, costs, methods, theory, transfer
+from core import cli, methods, theory, transfer
 from core.decoder import Decoder
 from core.gpu_check import identity, measure, run, shapes, speed
 
@@ -110,15 +110,59 @@ def test_projection_is_the_closed_form_of_the_measured_costs():
 
 
 def test_waits_are_counted_and_synchronisations_elsewhere_named():
+    pair = shapes.target_pair(TINY, torch.float32, CPU)
     with measure.watched(CPU) as watch:
-        transfer.fetch({"x": torch.ones(2)})
-    assert watch.waits == 1 and watch.elsewhere is None
+        run_ = measure.decode(pair, methods.get("lookup"), {}, measure.modes()[0], [1, 2, 1, 2], 8)
+    assert watch.waits == len(run_.rounds) > 0 and watch.elsewhere is None
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for name, line in ((transfer.__file__, 3), ("/x/core/loop.py", 7), ("/x/core/loop.py", 7)):
             warnings.warn_explicit(measure.SYNC, UserWarning, name, line)
         warnings.warn("something else", stacklevel=1)
     assert measure._places(seen) == {"core/loop.py:7": 2}
+
+
+class Event:
+    """A CUDA event whose time is a count of the calls so far."""
+    now = 0
+
+    def __init__(self, enable_timing=False):
+        assert enable_timing
+
+    def record(self):
+        Event.now += 1
+        self.at = Event.now
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, other):
+        return float(other.at - self.at)
+
+
+def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
+    """The CUDA-only calls by their names and order; what they measure, a GPU must show."""
+    asked = []
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: asked.append("synchronize"))
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", asked.append)
+    cuda, replayed = torch.device("cuda"), []
+    assert measure.seconds(lambda: None, cuda, 3) == 1e-3 and asked == ["synchronize"] * 3
+
+    class Graph:
+        def replay(self):
+            replayed.append(self)
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    original = Graph.replay
+    with measure.replays(cuda) as events:
+        Graph().replay()
+        Graph().replay()
+    assert len(replayed) == len(events) == 2 and all(a.elapsed_time(b) == 1 for a, b in events) and Graph.replay is original
+    with measure.watched(cuda) as watch:
+        warnings.warn(measure.SYNC, stacklevel=1)
+    assert asked[3:] == ["warn", "default"] and watch.waits == 0
+    assert list(watch.elsewhere.values()) == [1] and next(iter(watch.elsewhere)).startswith("core/test_gpu_check.py:")
 
 
 def test_random_models_run_as_any_other():
@@ -128,7 +172,7 @@ def test_random_models_run_as_any_other():
     logits = model(torch.tensor([[1, 2, 3]]))[0, -1]
     assert bool(logits.isfinite().all()) and 0.5 < float(logits.std()) < 8
     assert not torch.equal(shapes.disturbed(model).head.weight, model.head.weight)
-    assert costs.passes(shapes.target_pair(TINY, torch.float32, CPU).target, (1, 2), 1).keys() == {1, 2}
+    assert measure.passes(shapes.target_pair(TINY, torch.float32, CPU).target, (1, 2), 1, False).keys() == {1, 2}
 
 
 BLOCKED = """
