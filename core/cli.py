@@ -77,7 +77,7 @@ def parser() -> Parser:
 
     run = sub.add_parser("run", help="decode one prompt; print the text coloured by origin, or the trace")
     _decoding_options(run)
-    run.add_argument("--method", default="draft", help="how tokens are proposed: draft, plain, … (default draft)")
+    run.add_argument("--method", help="how tokens are proposed: draft, plain, … (default draft, or what a ready pair is for)")
     run.add_argument("--json", metavar="FILE", help="write the trace: .json, .ndjson (a line a round), or - for stdout")
     run.add_argument("--costs", metavar="FILE", help="take these costs (a trace, or its run.costs) instead of measuring: --draft-len auto repeats")
     run.add_argument("--baseline", action="store_true", help="then measure plain decoding of the same prompt and tokens")
@@ -86,7 +86,7 @@ def parser() -> Parser:
 
     compare = sub.add_parser("compare", help="plain and speculative decoding interleaved on the same work")
     _decoding_options(compare)
-    compare.add_argument("--methods", default="draft", help="comma-separated, e.g. draft,lookup (default draft)")
+    compare.add_argument("--methods", help="comma-separated, e.g. draft,lookup (default draft, or what a ready pair is for)")
     compare.add_argument("--repeats", type=_whole, default=3, metavar="N", help="timed runs of each (default 3)")
     compare.add_argument("--json", metavar="FILE", help="write the figures as JSON, - for stdout")
     compare.set_defaults(act=commands.compare)

@@ -47,6 +47,12 @@ def _request(args: argparse.Namespace, method: str):
     return Request(prompt, ids, args.system, args.raw, method, options, given)
 
 
+def _method(args: argparse.Namespace) -> str:
+    """Where none is named: what the ready pair is for."""
+    from core import presets
+    return presets.all_()[args.pair].method if args.target is None and args.pair in presets.all_() else "draft"
+
+
 def _stdin() -> str:
     if sys.stdin is None:
         raise UserError("--prompt - reads the prompt from stdin, which is closed.")
@@ -114,8 +120,8 @@ def _need_chain(args: argparse.Namespace, chosen: list, given: dict) -> None:
 def run(args: argparse.Namespace) -> int:
     from core import methods, stats
     from core.settings import complete
-    method = methods.get(args.method)
-    request = _request(args, args.method)
+    method = methods.get(_method(args) if args.method is None else args.method)
+    request = _request(args, method.name)
     _need_chain(args, [method], complete(method.settings, request.settings, method.name))
     _check_writable(args.json)
     from core.runner import Run
@@ -166,7 +172,8 @@ def _costs(name: str | None) -> dict | None:
 
 def compare(args: argparse.Namespace) -> int:
     from core import methods
-    names = list(dict.fromkeys(n.strip() for n in args.methods.split(",") if n.strip()))
+    given = _method(args) if args.methods is None else args.methods
+    names = list(dict.fromkeys(n.strip() for n in given.split(",") if n.strip()))
     if not names:
         raise UserError("--methods names no method.")
     for name in names:

@@ -85,9 +85,11 @@ class Engine:
             self._state = EngineState("ready", 1.0, "The live model is ready.", "pair" in self._pair.notes)
         except (UserError, EnvironmentFailure) as error:
             self._state = EngineState("failed", None, str(error))
-        except MemoryError:
-            self._state = EngineState("failed", None, "There is not enough memory for the live model; recorded runs still play.")
         except Exception as error:      # a thread has nobody above it: the page must learn of it all the same
+            from core import memory
+            if memory.is_out(error):
+                self._state = EngineState("failed", None, "There is not enough memory for the live model; recorded runs still play.")
+                return
             self._state = EngineState("failed", None, f"The live model could not be loaded ({type(error).__name__}); recorded runs still play.")
             raise
 
@@ -126,10 +128,10 @@ class Engine:
     def _cost(self, name: str) -> dict[str, Any]:
         """Costs of a method: the target's passes are measured once (at load where that is allowed), its draft step when first asked for."""
         if name not in self._costs:
-            from core import costs, methods
-            proposer = methods.get(name).proposer(self._pair)
-            passes = next((known["verify_s"] for known in self._costs.values()), None)
-            self._costs[name] = costs.measure(self._pair.target, proposer, passes)
+            from core import costs, memory, methods
+            target, passes = self._pair.target, next((known["verify_s"] for known in self._costs.values()), None)
+            with memory.guarded(target.model, self._pair.target_name, target.device):
+                self._costs[name] = costs.measure(target, methods.get(name).proposer(self._pair), passes)
         return self._costs[name]
 
     def _need_model(self) -> None:

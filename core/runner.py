@@ -49,8 +49,8 @@ class Run:
         """measured: costs from an earlier `costs.measure`; None measures them now (about half a second on a small CPU)."""
         method = methods.get(request.method)
         self.pair, self.request = pair, request
-        proposer = method.proposer(pair, request.settings)
-        with self._enough():
+        with self._enough():            # a draft's weights are read here, if no run has done so yet
+            proposer = method.proposer(pair, request.settings)
             if measured is None:
                 measured = costs.measure(pair.target, proposer)
         self.ids = request.ids(pair)

@@ -12,15 +12,16 @@ from core.gpu_check import measure, shapes
 from core.gpu_check.identity import PROMPT
 from core.gpu_check.shapes import Shape
 from core.load import Pair
-from core.propose.base import Proposer
 
 LENGTHS = (1, 2, 4, 8, 16, 32)
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9)
-NEW_TOKENS = 96
+NEW_TOKENS = 64
 REPEATS = 10
 LONGEST = 16                # drafted tokens that a projection considers
 SPARE = 2 << 30             # bytes left for caches, activations and captured graphs
 METHODS = {"draft": {}, "eagle": {}, "medusa": {"tree": "chain"}, "lookup": {}, "suffix": {}, "early-exit": {}}
+
+PARTIAL = ("early-exit",)   # the draft has run a part of the pass already
 
 
 def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: float, free: int, limit_s: float,
@@ -84,7 +85,7 @@ def _methods(pair: Pair, graphs: bool | None, passes: dict[str, Any], end: float
 
 def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: bool | None, table: dict[int, float], end: float) -> dict[str, Any]:
     """overhead: of a round, what is neither its draft steps nor its pass; with graphs, what lies outside their replays. None where the
-    pass is not a whole one (early exit: the draft has run a part of it) and no replay tells its cost."""
+    pass is not a whole one and no replay tells its cost."""
     for _ in range(measure.warm_ups(graphs)):
         measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
     run = measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
@@ -93,7 +94,7 @@ def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: b
     if len(run.graphs_s) == 2 and k:
         step = run.graphs_s[0] / k              # the draft chain and the verify step, in that order
     overhead = None
-    if run.round_s is not None and (run.graphs_s or type(method.proposer(pair, settings)).verify is Proposer.verify):
+    if run.round_s is not None and (run.graphs_s or method.name not in PARTIAL):
         inside = sum(run.graphs_s) if run.graphs_s else k * (step or 0.0) + between(table, k + 1)
         overhead = run.round_s - inside
     return {"method": method.name, "graphs": graphs, "drafted_a_round": k, "round_ms": _ms(run.round_s), "draft_step_ms": _ms(step),

@@ -37,7 +37,7 @@ def test_sizes_that_decide_what_fits_are_those_of_the_built_modules():
 
 def test_every_method_and_tree_gives_plain_tokens(monkeypatch):
     monkeypatch.setattr(identity, "NEW_TOKENS", 12)
-    found, late = identity.check(CPU, 60)
+    found, late = identity.check(CPU, 1e6)
     assert not late and {r["run"].split()[0].rstrip(",") for r in found} == set(methods.METHODS)
     assert len(found) == len(measure.modes()) * (len(list(identity.variants())) + 1)
     assert all(r["equal"] for r in found) and all(r["syncs_elsewhere"] is None for r in found)
@@ -57,7 +57,7 @@ def test_a_wrong_token_is_reported_and_fails_the_check(monkeypatch):
         return out
 
     monkeypatch.setattr(measure, "decode", wrong)
-    found, _ = identity.check(CPU, 60)
+    found, _ = identity.check(CPU, 1e6)
     assert not any(r["equal"] for r in found) and not run.passed({"identity": found})
 
 
@@ -66,7 +66,7 @@ def test_the_record_its_table_and_json(monkeypatch):
     monkeypatch.setattr(speed, "NEW_TOKENS", 24)
     monkeypatch.setattr(speed, "REPEATS", 2)
     report = []
-    result = run.check(CPU, 100, [TINY], torch.float32, report.append, 1 << 16)
+    result = run.check(CPU, 1e6, [TINY], torch.float32, report.append, 1 << 16)
     again = json.loads(json.dumps(result))
     assert run.passed(result) and not result["skipped"] and result["bandwidth_bytes_per_s"] > 0
     one = result["shapes"][0]
@@ -77,6 +77,15 @@ def test_the_record_its_table_and_json(monkeypatch):
     text = run.table(again)
     assert "not measured" in text and "tiny, float32" in text and "skipped" not in text
     assert any("tiny" in m for m in report)
+
+
+def test_the_table_says_which_aims_were_met():
+    methods_ = [{"graphs": True, "overhead_ms": 0.2}, {"graphs": False, "overhead_ms": 9.0}, {"graphs": True, "overhead_ms": None}]
+    shape = {"passes": {"graphs": {"share_of_bandwidth": 0.8}}, "methods": methods_}
+    said = run.aims(shape)[0]
+    assert "pass 1 within 1.3x of weights/bandwidth: 1.25x, met" in said and "at most 0.3 ms a round outside them: 0.20 ms, met" in said
+    shape["passes"]["graphs"]["share_of_bandwidth"], methods_[0]["overhead_ms"] = 0.7, 0.5
+    assert run.aims(shape)[0].count("missed") == 2 and run.aims({"passes": {"eager": {}}, "methods": methods_}) == []
 
 
 def test_what_does_not_fit_or_comes_too_late_is_listed():
@@ -95,7 +104,7 @@ def test_memory_that_gives_out_skips_the_shape(monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
     monkeypatch.setattr(identity, "check", lambda *_: ([], []))
     monkeypatch.setattr(shapes, "random_decoder", full)
-    assert "memory did not suffice" in run.check(CPU, 60, [TINY], torch.float32, copied=1 << 10)["skipped"][0]
+    assert "memory did not suffice" in run.check(CPU, 1e6, [TINY], torch.float32, copied=1 << 10)["skipped"][0]
 
 
 def test_projection_is_the_closed_form_of_the_measured_costs():
@@ -192,7 +201,7 @@ def test_torch_alone_suffices():
 import torch
 from core.gpu_check import identity, run
 identity.NEW_TOKENS = 4
-result = run.check(torch.device("cpu"), 60, [], torch.float32, copied=1 << 10)
+result = run.check(torch.device("cpu"), 1e6, [], torch.float32, copied=1 << 10)
 print(run.table(result))
 sys.exit(0 if run.passed(result) and result["identity"] else 3)
 """

@@ -141,3 +141,30 @@ def test_commands_end_in_one_line_and_exit_code_1(command, tmp_path, monkeypatch
     assert cli.main([*command, "--target", str(folder), "--device", "cpu", "--dtype", "float32", *asked]) == 1
     said = capsys.readouterr().err
     assert "Not enough memory on cpu" in said and "Traceback" not in said
+
+
+def test_the_page_learns_of_it_in_words(tmp_path, monkeypatch):
+    from core.engine import Engine, RunRequest
+    folder = tiny.checkpoint(tmp_path / "target", tokenizer=tiny.tokenizer(), vocab_size=260, max_positions=512)
+    pair = load.load(target=str(folder), dtype="float32", device="cpu")
+    engine = Engine()
+    monkeypatch.setattr(load, "load", lambda *_, **__: pair)
+    engine._load()
+    assert engine.state().phase == "ready" and not engine.state().hub
+    monkeypatch.setattr(type(pair.target.model), "run", broken(OUT))
+    with pytest.raises(EnvironmentFailure, match="Not enough memory on cpu"):
+        list(engine.stream(RunRequest("hello", "lookup")))
+    fresh = Engine()
+    fresh._load()
+    assert fresh.state().phase == "failed" and "not enough memory" in fresh.state().message
+
+
+def test_a_draft_that_does_not_fit_is_said_too(tmp_path, monkeypatch):
+    target, draft = tiny.checkpoint(tmp_path / "target"), tiny.checkpoint(tmp_path / "draft", 7)
+    pair = load.load(target=str(target), draft=str(draft), dtype="float32", device="cpu")
+
+    def full(*_):
+        raise OUT
+    monkeypatch.setattr(weights, "load_decoder", full)
+    with pytest.raises(EnvironmentFailure, match="Not enough memory on cpu"):
+        Run(pair, Request(prompt_ids=(1, 2), method="draft", options=Options(4)), {})

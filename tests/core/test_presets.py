@@ -1,6 +1,7 @@
 """Every ready pair on a tiny stand-in of the same architecture and format; the list itself; what is fetched for which name."""
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -63,6 +64,16 @@ def test_every_pair_runs_its_method_and_gives_plain_tokens(name, hub):
     rounds = list(run.rounds())
     assert tiny.emitted(rounds) == expected and any(r.drafted for r in rounds)
     assert run.facts["pair"] == name and run.facts.get("note") == (preset.note or None)
+
+
+def test_a_pair_named_alone_runs_what_it_is_for(hub, capsys):
+    asked = ["--device", "cpu", "--dtype", "float32", "--threads", "1", "--prompt-ids", "3,1,4", "--max-new-tokens", "4", "--json", "-"]
+    assert cli.main(["run", "--pair", "llama3.1-8b-eagle3", *asked]) == 0
+    record = json.loads(capsys.readouterr().out)["run"]
+    assert (record["method"], record["pair"]) == ("eagle", "llama3.1-8b-eagle3")
+    assert cli.main(["compare", "--pair", "layerskip-llama3.2-1b", "--repeats", "1", *asked]) == 0
+    assert [r["method"] for r in json.loads(capsys.readouterr().out)["results"]] == ["early-exit"]
+    assert cli.main(["run", "--pair", "llama3.1-8b-eagle3", "--method", "", *asked]) == 2
 
 
 def test_the_list_names_real_formats_licences_and_whole_commits():
