@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from core import commands, methods
+from core import checks, commands, methods
 from core.errors import EnvironmentFailure, UserError
 from core.train.main import add_arguments as add_train
 from core.train.main import main as train_main
@@ -111,13 +111,13 @@ def parser() -> Parser:
     bench.set_defaults(act=commands.bench)
 
     check = sub.add_parser("check", help="what this machine can run, and how fast")
-    checks = check.add_subparsers(dest="what", required=True, metavar="WHAT", parser_class=Parser)
-    gpu = checks.add_parser("gpu", help="every method on this GPU with random weights: identity, waits, costs (needs torch alone)")
+    of_what = check.add_subparsers(dest="what", required=True, metavar="WHAT", parser_class=Parser)
+    gpu = of_what.add_parser("gpu", help="every method on this GPU with random weights: identity, waits, costs (needs torch alone)")
     gpu.add_argument("--json", metavar="FILE", help="write the figures as JSON, - for stdout")
     gpu.add_argument("--seconds", type=_whole, default=420, metavar="N", help="time to spend at most (default 420)")
-    gpu.set_defaults(act=commands.check_gpu)
-    ready = checks.add_parser("presets", help="the ready pairs by size of GPU, with licences and what fits here")
-    ready.set_defaults(act=commands.check_presets)
+    gpu.set_defaults(act=checks.gpu)
+    ready = of_what.add_parser("presets", help="the ready pairs by size of GPU, with licences and what fits here")
+    ready.set_defaults(act=checks.presets)
 
     tune = sub.add_parser("tune", help="measure a method's choices on this target and machine")
     tune.add_argument("what", choices=["draft", "early-exit", "eagle", "medusa", "lookup"], metavar="METHOD",

@@ -258,25 +258,3 @@ def tune(args: argparse.Namespace) -> int:
     if args.json != "-":
         print(tune.table(result))
     return 0
-
-
-def check_gpu(args: argparse.Namespace) -> int:
-    """Exit code 1 if a method's tokens were not plain decoding's."""
-    import torch
-    if not torch.cuda.is_available():
-        raise UserError("This machine has no CUDA GPU that torch can use: there is nothing to check.")
-    _check_writable(args.json)
-    from core.gpu_check import run
-    result = run.check(torch.device("cuda", torch.cuda.current_device()), args.seconds, report=lambda m: print(m, file=sys.stderr))
-    _write_json(args.json, result)
-    if args.json != "-":
-        print(run.table(result))
-    return 0 if run.passed(result) else 1
-
-
-def check_presets(args: argparse.Namespace) -> int:
-    import torch
-
-    from core import memory, presets
-    print(presets.table(memory.free_bytes(torch.device("cuda")) if torch.cuda.is_available() else None))
-    return 0

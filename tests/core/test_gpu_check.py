@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -59,6 +60,13 @@ def test_a_wrong_token_is_reported_and_fails_the_check(monkeypatch):
     monkeypatch.setattr(measure, "decode", wrong)
     found, _ = identity.check(CPU, 1e6)
     assert not any(r["equal"] for r in found) and not run.passed({"identity": found})
+
+
+@pytest.mark.parametrize(("changes", "good"), [({}, True), ({"syncs_elsewhere": {}}, True), ({"syncs_elsewhere": {"core/loop.py:7": 2}}, False),
+                                               ({"waits_per_round": 1.1}, False), ({"equal": False}, False)])
+def test_what_the_check_passes(changes, good):
+    one = {"equal": True, "waits_per_round": 1.0, "syncs_elsewhere": None}
+    assert run.passed({"identity": [one, one | changes]}) == good
 
 
 def test_the_record_its_table_and_json(monkeypatch):
@@ -168,6 +176,19 @@ def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
         Graph().replay()
         Graph().replay()
     assert len(replayed) == len(events) == 2 and all(a.elapsed_time(b) == 1 for a, b in events) and Graph.replay is original
+    done, order = [], []
+
+    class Stream:
+        def wait_stream(self, other):
+            order.append("wait")
+
+    def noted(name):
+        return lambda *_: order.append(name) or nullcontext()
+
+    for name, made in (("Stream", Stream), ("current_stream", Stream), ("stream", noted("side")), ("graph", noted("capture"))):
+        monkeypatch.setattr(torch.cuda, name, made)
+    measure.captured(lambda: done.append(1))()
+    assert order == ["wait", "side", "wait", "capture"] and len(done) == 3 and len(replayed) == 3
     with measure.watched(cuda) as watch:
         warnings.warn(measure.SYNC, stacklevel=1)
     assert asked[3:] == ["warn", "default"] and watch.waits == 0
@@ -217,3 +238,25 @@ def test_without_cuda_one_line_and_exit_code_2(capsys):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1 and "no CUDA GPU" in done.stderr
     assert cli.main(["check", "gpu", "--json", "x/y/z.json"]) == 2 and "CUDA" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("right", "code"), [(True, 0), (False, 1)])
+def test_the_command_prints_writes_and_says_by_its_code(right, code, monkeypatch, capsys, tmp_path):
+    real, given = run.check, []
+
+    def on_cpu(device, seconds, report):
+        given.append((device.type, seconds))
+        out = real(CPU, 1e6, [], torch.float32, report, 1 << 10)
+        out["identity"][0]["equal"] &= right
+        return out
+
+    monkeypatch.setattr(identity, "NEW_TOKENS", 3)
+    monkeypatch.setattr(run, "check", on_cpu)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    file = tmp_path / "gpu.json"
+    assert cli.main(["check", "gpu", "--seconds", "9", "--json", str(file)]) == code
+    said = capsys.readouterr()
+    assert given == [("cuda", 9)] and "identity, float64" in said.out and ("NO" in said.out) != right and "bandwidth" in said.err
+    assert json.loads(file.read_text())["version"] == 1
+    assert cli.main(["check", "gpu", "--json", str(tmp_path / "no" / "x.json")]) == 2
