@@ -46,3 +46,68 @@ class KVCache:
         self.k[:, :, :, start:start + len(rows)] = self.k.index_select(3, start + rows)   # index_select copies: overlap is safe
         self.v[:, :, :, start:start + len(rows)] = self.v.index_select(3, start + rows)
         self.length = start + len(rows)
+
+
+class Window:
+    """A cache as a captured region sees it: where it ends is a number on the device, attention reads its first `bucket` entries.
+
+    `length` counts from there: the entries that the region has added so far. What lies behind them is masked, never sliced off, so
+    that one captured pass serves every length up to the bucket.
+    """
+
+    def __init__(self, cache: KVCache, start: Tensor, bucket: int) -> None:
+        """start [1] int64: entries in the cache when the region begins."""
+        self.start, self.bucket = start, bucket
+        self.layers = [(k, v, k[:, :, :bucket], v[:, :, :bucket]) for k, v in cache.layers]
+        self.tables: tuple[Tensor, Tensor] | None = None      # rotary tables the region reads: kept alive as long as it is
+        self.begin()
+
+    def begin(self) -> None:
+        """The region runs once more."""
+        self.length, self.longest, self._places = 0, 0, (-1, 0, self.start)
+
+    def places(self, n: int) -> Tensor:
+        """[n] int64: the next n entries."""
+        if self._places[:2] != (self.length, n):
+            self._places = self.length, n, self.start + torch.arange(self.length, self.length + n, device=self.start.device)
+        return self._places[2]
+
+    def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """As KVCache.write; returns the whole bucket."""
+        keys, values, first_keys, first_values = self.layers[layer]
+        places = self.places(k.shape[2])
+        self.longest = max(self.longest, self.length + k.shape[2])
+        keys.index_copy_(2, places, k)
+        values.index_copy_(2, places, v)
+        return first_keys, first_values
+
+    def truncate(self, length: int) -> None:
+        if not 0 <= length <= self.length:
+            raise IndexError(f"cannot cut {self.length} added entries to {length}")
+        self.length = length
+
+    def mask(self, query: Tensor, dtype: torch.dtype, sliding: int | None = None) -> Tensor:
+        """[K, bucket], 0 or -inf, of a chain whose tokens stand at positions query [K]."""
+        key = torch.arange(self.bucket, device=query.device)
+        seen = key <= query[:, None]
+        if sliding is not None:
+            seen &= key > query[:, None] - sliding
+        return _additive(seen, dtype)
+
+    def tree_mask(self, allowed: Tensor, first: int, dtype: torch.dtype, depth: Tensor | None = None, sliding: int | None = None) -> Tensor:
+        """[K, bucket], 0 or -inf. allowed [K, n] bool: what each of the pass's K tokens, the last of the n, sees of the n entries behind
+        start + first; all entries before those are seen. depth [n]: with a sliding window, their positions behind start + first."""
+        n = allowed.shape[1]
+        key = torch.arange(self.bucket, device=allowed.device)
+        base = self.start + first
+        inside = key - base
+        column = inside.clamp(0, n - 1)
+        seen = (inside < 0) | (allowed.index_select(1, column) & (inside < n))
+        if sliding is not None:
+            position = torch.where(inside < 0, key, base + depth.index_select(0, column))
+            seen &= position > (base + depth[n - allowed.shape[0]:])[:, None] - sliding
+        return _additive(seen, dtype)
+
+
+def _additive(seen: Tensor, dtype: torch.dtype) -> Tensor:
+    return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -torch.inf)

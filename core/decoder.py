@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core import rope
-from core.cache import KVCache
+from core.cache import KVCache, Window
 from core.config import DecoderConfig
 from core.linear import Linear
 
@@ -39,7 +39,7 @@ class Layer(nn.Module):
         self.q_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
         self.k_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
 
-    def forward(self, x: Tensor, cache: KVCache | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
         x = x + self.attention(self.norm(x, self.input_norm), cache, index, cos, sin, mask)
         gate, up = self.gate_up(self.norm(x, self.post_norm)).chunk(2, -1)
         return x + self.down(F.silu(gate) * up)
@@ -47,8 +47,8 @@ class Layer(nn.Module):
     def norm(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
 
-    def attention(self, x: Tensor, cache: KVCache | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
-        """x [B, K, H]; mask [G*K, length + K] additive, or None: causal over this pass alone (or K = 1)."""
+    def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+        """x [B, K, H]; mask [G*K, entries that the cache shows] additive, or None: causal over this pass alone (or K = 1)."""
         c, (B, K, _) = self.c, x.shape
         group = c.num_heads // c.num_kv_heads
         heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # q heads, then k heads, then v heads
@@ -117,7 +117,7 @@ class Decoder(nn.Module):
     def norm(self, hidden: Tensor) -> Tensor:
         return F.rms_norm(hidden, self.final_norm.shape, self.final_norm, self.config.rms_norm_eps)
 
-    def run(self, ids: Tensor, cache: KVCache | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
+    def run(self, ids: Tensor, cache: KVCache | Window | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
             layers: Sequence[int] | None = None, taps: Sequence[int] = (), advance: bool = True) -> tuple[Tensor, dict[int, Tensor]]:
         """The layers without norm and head. Returns (hidden [B, K, H] after the last of `layers`, taps: layer -> its input).
 
@@ -125,9 +125,12 @@ class Decoder(nn.Module):
         advance=False the cache's length stays, so that the remaining layers can follow in a later call.
         """
         K, start = ids.shape[1], cache.length if cache is not None else 0
-        positions = start + shape.depth if shape is not None else slice(start, start + K)
-        cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))      # [K, 1, 2, D/2]
-        mask = self._mask(start, K, shape)
+        if isinstance(cache, Window):
+            cos, sin, mask = self._within(cache, K, shape)
+        else:
+            positions = start + shape.depth if shape is not None else slice(start, start + K)
+            cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))  # [K, 1, 2, D/2]
+            mask = self._mask(start, K, shape)
         x = F.embedding(ids, self.embed) if hidden is None else hidden
         tapped: dict[int, Tensor] = {}
         for i in range(self.config.num_layers) if layers is None else layers:
@@ -139,6 +142,27 @@ class Decoder(nn.Module):
         if cache is not None and advance:
             cache.length = start + K
         return x, tapped
+
+    def _within(self, window: Window, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Tensor]:
+        """cos, sin and mask of a pass whose place is known on the device alone."""
+        c, chain = self.config, shape is None
+        positions = window.places(K) if chain else window.start + window.length + shape.depth
+        sliding = c.sliding_window if c.sliding_window is not None and window.bucket > c.sliding_window else None
+        if chain:
+            mask = window.mask(positions, self.dtype, sliding)
+        else:
+            mask = window.tree_mask(shape.allowed, window.length, self.dtype, shape.depth, sliding)
+        return *self.rotary(window, positions), self.per_group(mask)
+
+    def rotary(self, window: Window, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """cos and sin [K, 1, 2, D/2] of positions [K], for a captured pass."""
+        window.tables = self._rope_tables(window.bucket)
+        return tuple(t.index_select(0, positions).unsqueeze(1) for t in window.tables)
+
+    def per_group(self, mask: Tensor) -> Tensor:
+        """[K, ...] -> [G*K, ...]: once for each query head of a kv head."""
+        group = self.config.num_heads // self.config.num_kv_heads
+        return mask.repeat(group, 1) if group > 1 else mask
 
     def _rope_tables(self, length: int) -> tuple[Tensor, Tensor]:
         if self._rope is None or self._rope[0].shape[0] < length or self._rope[0].dtype != self.dtype:
@@ -163,8 +187,7 @@ class Decoder(nn.Module):
             if window is not None:
                 allowed &= key > query[:, None] - window
             mask = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device).masked_fill_(~allowed, -torch.inf)
-        group = self.config.num_heads // self.config.num_kv_heads
-        return mask.repeat(group, 1) if group > 1 else mask
+        return self.per_group(mask)
 
     def _causal(self, start: int, K: int) -> Tensor:
         """[K, start + K], a window of one band matrix kept for all rounds: value at (i, j) depends on j - i - start alone."""

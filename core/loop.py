@@ -14,15 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core import draft_length, probs, record, verify
+from core import draft_length, graphs, record
 from core.errors import EnvironmentFailure, UserError
 from core.probs import Sampling
 from core.propose.base import Context, Draft, Proposer
+from core.step import Step
 from core.target import Target
 from core.text import NoText, Text
 from core.trace import Drafted, Emitted, Round
-from core.transfer import fetch
-from core.tree import Tree
+from core.transfer import fetch, mark, seconds, send
 
 VERIFIERS = ("chain", "block", "typical")      # a drafted tree is verified as a tree under "chain"
 NO_COSTS = {"verify_s": {"1": 1.0, "2": 1.0}, "draft_step_s": 0.1}      # for `auto` where nothing was measured
@@ -40,6 +40,7 @@ class Options:
     verify: str = "chain"
     typical_epsilon: float = 0.09   # Medusa's defaults: posterior_threshold and posterior_alpha
     typical_delta: float = 0.3
+    graphs: bool | None = None      # capture draft and verification (core.graphs); None: with CUDA. True on a CPU: its static buffers
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 0:
@@ -77,11 +78,13 @@ class Decoding:
         self.index = 0
         capacity = self.prompt_len + self.limit
         dtype = torch.float64 if target.dtype == torch.float64 else torch.float32
+        self.runner = graphs.of(target, options.graphs)
         self.ctx = Context(self.tokens, options.sampling, torch.Generator(target.device).manual_seed(options.seed), target.vocab_size,
-                           capacity, target.device, dtype, target, target.new_cache(capacity + proposer.side_nodes), options.record)
+                           capacity, target.device, dtype, target, None, options.record, runner=self.runner)
+        self.ctx.cache = self.ctx.new_cache(getattr(target, "model", target), capacity + proposer.side_nodes)
         if options.sampling.repetition_penalty != 1:
             self.ctx.seen = torch.zeros(target.vocab_size, dtype=torch.bool, device=target.device)
-            self.ctx.seen[self.tokens] = True
+            self.ctx.seen.index_fill_(0, send(self.tokens, target.device), True)
         proposer.begin(self.ctx)
         self.spent = 0.0                # seconds inside rounds: what the reader of a round does between two of them is not decoding
 
@@ -109,56 +112,49 @@ class Decoding:
 
     def close(self) -> None:
         self.proposer.end()
-        self.ctx.cache, self.ctx.states = None, {}
+        for model, cache in self.ctx.lent:
+            self.runner.give_back(model, cache)
+        self.ctx.cache, self.ctx.states, self.ctx.lent = None, {}, []
 
     @torch.inference_mode()
     def _round(self) -> Round:
-        t0 = time.perf_counter()
+        t0, m0 = time.perf_counter(), mark(self.ctx.device)
         ctx, left = self.ctx, self.limit - len(self.new_tokens)
         k = min(self.proposer.levels or self.length.next(), left - 1) if self.index else 0             # the target adds one token of its own
         draft = self.proposer.propose(ctx, k) if k > 0 else None
         if draft is None:
             draft = Draft(torch.empty(0, dtype=torch.long, device=ctx.device))
-        t1 = time.perf_counter()
-        pending = torch.tensor(self.tokens[ctx.cache.length:], device=ctx.device)
-        tree = Tree.of(draft.parents, draft.levels) if draft.parents is not None else None
-        shape = tree.pass_shape(len(pending)) if tree is not None else None
-        logits, states = self.proposer.verify(ctx, torch.cat([pending, draft.tokens]), len(draft) + 1, shape)
-        t2 = time.perf_counter()
+        m1 = mark(ctx.device)
+        n, pending, options = len(draft), ctx.since(ctx.cache.length), self.options
+        step = Step(self.proposer.target_pass(self.target), ctx.rules, draft.levels, options.verify, options.typical_epsilon, options.typical_delta)
+        u = None if options.sampling.greedy else ctx.uniforms(n + 1)
+        if self.runner.mode is None:
+            tree, logits, states = step.forward(ctx.cache, pending, draft.tokens, draft.parents, draft.kept)
+            m2 = mark(ctx.device)
+            flat, layout, next_id = step.judge(tree, logits, draft.tokens, draft.q, draft.logits, u, ctx.seen)
+        else:                           # a captured verification holds the verdicts too
+            flat, layout, next_id, *states = self.runner.run(step, ctx.cache, len(pending) + n, pending, draft.tokens, draft.q, draft.logits,
+                                                             draft.parents, draft.kept, u, ctx.seen, capture=self.index > 0)
+            m2 = mark(ctx.device)
         round_ = Round(self.index, len(self.new_tokens), k)
-        path = self._settle(round_, draft, tree, logits.to(ctx.dtype))
-        self._keep(len(pending), len(draft), path, states)
+        path = self._settle(round_, n, fetch(flat, layout))
+        self._keep(len(pending), draft.tokens, next_id, path, dict(zip(self.proposer.taps, states)))
         self.index += 1
         t3 = time.perf_counter()
         self.spent += t3 - t0
-        round_.draft_s, round_.verify_s, round_.other_s, round_.elapsed_s = t1 - t0, t2 - t1, t3 - t2, self.spent
+        round_.draft_s, round_.verify_s, round_.elapsed_s = seconds(m0, m1), seconds(m1, m2), self.spent
+        round_.other_s = max(0.0, t3 - t0 - round_.draft_s - round_.verify_s)
         return round_
 
-    def _settle(self, round_: Round, draft: Draft, tree: Tree | None, logits: Tensor) -> list[int]:
-        """Laws, verdicts, the round's one wait for the device, and all that the record keeps of it. Returns the accepted path."""
-        ctx, n, sampling = self.ctx, len(draft), self.options.sampling
-        seen = None if ctx.seen is None else probs.seen_along(ctx.seen, draft.tokens, tree)
-        scored = probs.scores(logits, sampling, seen)
-        p = probs.law(scored, sampling)
-        u = torch.full((n + 1,), 0.5, dtype=torch.float64, device=ctx.device) if sampling.greedy else ctx.uniforms(n + 1)
-        verdict = self._judge(p, draft, tree, u)
-        own, rows = draft.tokens[:, None], slice(0, n) if tree is None else tree.parents + 1
-        packed = {"tokens": draft.tokens, "accepted": verdict.accepted, "tested": verdict.tested, "u": u[:n], "threshold": verdict.threshold,
-                  "p": p[rows].gather(1, own)[:, 0], "q": draft.q.gather(1, own)[:, 0] if draft.q is not None else torch.ones_like(u[:n]),
-                  "next": torch.stack([verdict.next_id, verdict.at]), "peak": logits.amax(-1)}
-        if tree is not None:
-            packed["parents"] = tree.parents
-        if self.options.record:
-            q_scored = None if draft.logits is None else probs.scores(draft.logits, sampling, None if seen is None else seen[rows])
-            captured = record.capture(p, scored, logits, draft.q, q_scored, draft.logits, draft.tokens, draft.parents, verdict.residual)
-            packed |= {f"table.{name}": tensor for name, tensor in captured.items()}
-        host = fetch(packed)
+    def _settle(self, round_: Round, n: int, host: dict[str, list]) -> list[int]:
+        """All that the record keeps of a round whose facts have arrived. Returns the accepted path."""
+        ctx, sampling = self.ctx, self.options.sampling
         if not all(map(math.isfinite, [*host["peak"], *host["q"]])):
             who = "target" if not all(map(math.isfinite, host["peak"])) else "draft"
             raise EnvironmentFailure(f"The {who}'s logits are no numbers in {self.target.dtype}: take --dtype float32, or other weights.")
 
         tokens = [int(t) for t in host["tokens"]]
-        parents = [int(x) for x in host["parents"]] if tree is not None else list(range(-1, n - 1))
+        parents = [int(x) for x in host["parents"]] if "parents" in host else list(range(-1, n - 1))
         path = [i for i in range(n) if host["accepted"][i]]
         last, at = (int(x) for x in host["next"])
         refused = any(host["tested"][i] and not host["accepted"][i] for i in range(n) if parents[i] == at - 1) or self._rejected_block(n, at)
@@ -184,33 +180,26 @@ class Decoding:
                 table.after = place[table.after]
         self.tokens += [e.id for e in round_.emitted]
         if ctx.seen is not None:
-            ctx.seen[[e.id for e in round_.emitted]] = True
+            ctx.seen.index_fill_(0, send([e.id for e in round_.emitted], ctx.device), True)
         self.length.observe(max(levels, default=0), len(path))
         return path
-
-    def _judge(self, p: Tensor, draft: Draft, tree: Tree | None, u: Tensor) -> verify.Verdict:
-        n, options = len(draft), self.options
-        if options.verify == "typical" and n:
-            shape = tree or Tree.of(torch.arange(-1, n - 1, device=u.device), n)
-            return verify.typical(p, draft.tokens, shape, u[n], options.typical_epsilon, options.typical_delta)
-        if tree is not None:
-            return verify.tree(p, draft.q, draft.tokens, tree, u[:n], u[n])
-        q = draft.q if draft.q is not None else verify.one_hot(draft.tokens, self.ctx.vocab_size, p.dtype)
-        return (verify.block if options.verify == "block" else verify.chain)(p, q, draft.tokens, u[:n], u[n])
 
     def _rejected_block(self, n: int, at: int) -> bool:
         return self.options.verify == "block" and at < n
 
-    def _keep(self, pending: int, n: int, path: list[int], states: dict[int, Tensor]) -> None:
+    def _keep(self, pending: int, drafted: Tensor, next_id: Tensor, path: list[int], states: dict[int, Tensor]) -> None:
         """Make the cache hold all tokens but the last, and hand the proposer what became of its draft."""
-        ctx = self.ctx
-        start = ctx.cache.length - pending - n
-        if path != list(range(len(path))):
-            ctx.cache.gather(start + pending, torch.tensor(path, device=ctx.device))
+        ctx, n = self.ctx, len(path)
+        start = ctx.cache.length - pending - len(drafted)
+        straight = path == list(range(n))
+        if not straight:
+            kept = send(path, ctx.device)
+            ctx.cache.gather(start + pending, kept)
         ctx.cache.truncate(min(ctx.cache.length, len(self.tokens) - 1))
         if self.stop is None:
-            rows = torch.tensor([*range(pending), *(pending + i for i in path)], device=ctx.device)
-            ctx.states = {tap: x.index_select(0, rows) for tap, x in states.items()}
+            ctx.fresh = torch.cat([drafted[:n] if straight else drafted.index_select(0, kept), next_id])
+            ctx.states = {tap: x[:pending + n] if straight else torch.cat([x[:pending], x[pending:].index_select(0, kept)])
+                          for tap, x in states.items()}
             self.proposer.observe(ctx, path)
 
     def _cut(self, emitted: list[Emitted]) -> list[Emitted]:

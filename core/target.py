@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from core.decoder import Decoder, PassShape
+from core.graphs import Runner
 
 PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
 
@@ -39,6 +40,7 @@ class DecoderTarget:
         self.vocab_size = min(vocab_size or model.config.vocab_size, model.config.vocab_size)
         self.max_positions = model.config.max_positions
         self.eos_ids = model.config.eos_ids if eos_ids is None else eos_ids
+        self.graphs: Runner | None = None       # made by the first run that captures
 
     @property
     def device(self) -> torch.device:

@@ -1,23 +1,69 @@
-"""Device -> host, counted. A round may wait for the device once; everything it needs travels in one packed copy."""
+"""Between host and device, counted. A round may wait for the device once; everything it needs travels in one packed copy."""
 from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cache
 
 import torch
 from torch import Tensor
 
 waits = 0       # how often this process waited for a device
 
+Layout = tuple[tuple[str, torch.Size], ...]
+Mark = float | torch.cuda.Event
 
-def fetch(tensors: dict[str, Tensor]) -> dict[str, list]:
-    """Tensors of any shape -> the same names with (nested) lists of Python floats; ids stay exact up to 2**53."""
+
+def pack(tensors: dict[str, Tensor]) -> tuple[Tensor, Layout]:
+    """Tensors of any shape -> one float64 vector on their device, and where each lies in it. Waits for nothing."""
+    flat = torch.cat([t.detach().reshape(-1).to(torch.float64) for t in tensors.values()])
+    return flat, tuple((name, t.shape) for name, t in tensors.items())
+
+
+def fetch(flat: Tensor, layout: Layout) -> dict[str, list]:
+    """What `pack` made -> the names with (nested) lists of Python floats; ids stay exact up to 2**53. The one place that waits."""
     global waits
     waits += 1
-    flat = torch.cat([t.detach().reshape(-1).to(torch.float64) for t in tensors.values()]).tolist()
-    out, at = {}, 0
-    for name, tensor in tensors.items():
-        size = tensor.numel()
-        out[name] = _nest(flat[at:at + size], tensor.shape)
+    if flat.is_cuda:
+        host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
+        host.copy_(flat, non_blocking=True)
+        done = torch.cuda.Event()
+        done.record()
+        done.synchronize()
+        flat = host
+    values, out, at = flat.tolist(), {}, 0
+    for name, shape in layout:
+        size = shape.numel()
+        out[name] = _nest(values[at:at + size], shape)
         at += size
     return out
+
+
+def send(values: Sequence[int], device: torch.device) -> Tensor:
+    """Host numbers -> [n] int64 on the device, without waiting for it: a plain copy from unpinned memory would."""
+    if device.type == "cuda":
+        return torch.tensor(values, dtype=torch.long, pin_memory=True).to(device, non_blocking=True)
+    return torch.tensor(values, dtype=torch.long, device=device)
+
+
+@cache
+def constant(values: tuple[int, ...], device: torch.device) -> Tensor:
+    """`send`, once for each vector: the shape of a tree must already lie on the device while a graph is captured."""
+    return send(values, device)
+
+
+def mark(device: torch.device) -> Mark:
+    """A moment of the device's own time. Never waits."""
+    if device.type != "cuda":
+        return time.perf_counter()
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    return event
+
+
+def seconds(first: Mark, last: Mark) -> float:
+    """Between two marks; the device must have passed both."""
+    return last - first if isinstance(first, float) else first.elapsed_time(last) / 1e3
 
 
 def _nest(values: list[float], shape: torch.Size) -> list:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from core.decoder import PassShape
 from core.errors import UserError
+from core.transfer import constant
 
 
 @dataclass
@@ -68,4 +69,4 @@ def fixed(shape: tuple[int, ...], device: torch.device) -> Tensor:
         parents += below
         level = list(range(start, start + len(below)))
         start += len(below)
-    return torch.tensor(parents, device=device)
+    return constant(tuple(parents), torch.device(device))

@@ -5,35 +5,35 @@ import torch
 from torch import Tensor
 
 from core import probs
-from core.propose.base import Context, Draft
+from core.propose.base import Rules
 
 
 class Chain:
-    """Draws up to k tokens, each from the head's own law under the run's sampling options; `draft` holds them with that law as q.
+    """Draws up to k tokens, each from the head's own law under the run's sampling options; `parts` are they with that law as q.
 
     token_map [rows of the head] gives the target id of each row of a reduced head; ids without a row have q = 0.
     """
 
-    def __init__(self, ctx: Context, k: int, token_map: Tensor | None = None) -> None:
-        self.ctx, self.token_map = ctx, token_map
-        self.u = None if ctx.sampling.greedy else ctx.uniforms(k)
-        self.seen = None if ctx.seen is None else ctx.seen.clone()
+    def __init__(self, rules: Rules, u: Tensor | None, seen: Tensor | None, token_map: Tensor | None = None) -> None:
+        """u [k], None = greedy; seen [V] bool with a repetition penalty."""
+        self.rules, self.u, self.token_map = rules, u, token_map
+        self.seen = None if seen is None else seen.clone()
         self.tokens: list[Tensor] = []
         self.laws: list[Tensor] = []
         self.logits: list[Tensor] = []
 
     def add(self, logits: Tensor) -> Tensor:
-        """Raw logits [rows of the head] -> the drawn target id, a 0-d tensor."""
-        ctx = self.ctx
-        raw = logits.to(ctx.dtype)
+        """Raw logits [rows of the head] -> the drawn target id [1]."""
+        rules = self.rules
+        raw = logits.to(rules.dtype)
         if self.token_map is None:
-            raw = raw[:ctx.vocab_size]                            # rows that only pad the head
+            raw = raw[:rules.vocab_size]                          # rows that only pad the head
         seen = self.seen
         if seen is not None:
             seen = seen[:raw.shape[0]] if self.token_map is None else seen[self.token_map]
-        law = probs.law(probs.scores(raw, ctx.sampling, seen), ctx.sampling)
-        row = law.argmax(-1) if self.u is None else probs.draw(law, self.u[len(self.tokens)])
-        token = row if self.token_map is None else self.token_map[row]
+        law = probs.law(probs.scores(raw, rules.sampling, seen), rules.sampling)
+        row = (law.argmax(-1) if self.u is None else probs.draw(law, self.u[len(self.tokens)])).view(1)
+        token = row if self.token_map is None else self.token_map.index_select(0, row)      # indexing by one number would wait
         if self.seen is not None:
             self.seen.index_fill_(0, token, True)
         self.tokens.append(token)
@@ -41,10 +41,11 @@ class Chain:
         self.logits.append(raw)
         return token
 
-    def draft(self) -> Draft:
-        size = self.ctx.vocab_size
-        logits = spread(torch.stack(self.logits), size, self.token_map, -torch.inf) if self.ctx.record else None
-        return Draft(torch.stack(self.tokens), spread(torch.stack(self.laws), size, self.token_map, 0.0), logits)
+    def parts(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Tokens [k], q [k, V] and raw logits [k, V] (None if nobody records them): the beginning of a Draft."""
+        size = self.rules.vocab_size
+        logits = spread(torch.stack(self.logits), size, self.token_map, -torch.inf) if self.rules.record else None
+        return torch.cat(self.tokens), spread(torch.stack(self.laws), size, self.token_map, 0.0), logits
 
 
 def spread(rows: Tensor, size: int, token_map: Tensor | None, fill: float) -> Tensor:

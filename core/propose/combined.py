@@ -3,12 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch import Tensor
-
-from core.decoder import PassShape
-from core.propose.base import Context, Draft, Proposer
+from core.propose.base import Context, Draft, Proposer, TargetPass
 from core.propose.prompt_lookup import PromptLookup
 from core.settings import Setting
+from core.target import Target
 
 if TYPE_CHECKING:
     from core.load import Pair
@@ -28,6 +26,7 @@ class Combined(Proposer):
         self.taps = second.taps
         self.side_nodes = max(first.side_nodes, second.side_nodes)
         self.levels = second.levels
+        self.direct = second.direct
         self.chosen = self.second
 
     @classmethod
@@ -63,8 +62,8 @@ class Combined(Proposer):
             draft = self.second.propose(ctx, k)
         return draft
 
-    def verify(self, ctx: Context, ids: Tensor, last: int, shape: PassShape | None) -> tuple[Tensor, dict[int, Tensor]]:
-        return self.chosen.verify(ctx, ids, last, shape) if self.chosen is self.second else super().verify(ctx, ids, last, shape)
+    def target_pass(self, target: Target) -> TargetPass:
+        return self.second.target_pass(target) if self.chosen is self.second else super().target_pass(target)
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         self.first.observe(ctx, path if self.chosen is self.first else [])

@@ -1,21 +1,47 @@
 """A small model of the target's vocabulary (or a part of it) drafts a chain, one token a step, all on the device."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
-from core.cache import KVCache
+from core.cache import KVCache, Window
 from core.decoder import Decoder
 from core.errors import UserError
-from core.propose.base import Context, Draft, Proposer
+from core.propose.base import Context, Draft, Proposer, Rules
 from core.propose.chain import Chain
 from core.settings import Setting
 from core.tree import parse_shape
 
 if TYPE_CHECKING:
     from core.load import Pair
+
+
+FEW = 2             # tokens a round may have to read: more is a prompt, whose pass fits no other
+
+
+@dataclass(frozen=True)
+class DraftChain:
+    """A region: k steps of the draft model."""
+    model: Decoder
+    token_map: Tensor | None
+    rules: Rules
+    k: int
+
+    def __call__(self, cache: KVCache | Window, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        """feed [m] ids not read yet, u [k], seen [V] -> parts of the draft."""
+        chain = Chain(self.rules, u, seen, self.token_map)
+        feed = feed.clamp_max(self.model.config.vocab_size - 1)
+        for _ in range(self.k):
+            hidden, _ = self.model.run(feed[None], cache)
+            feed = chain.add(self.model.logits(hidden[:, -1])[0])
+        return chain.parts()
+
+
+def not_ours(model: object) -> str | None:
+    """Why a draft on this model cannot be captured."""
+    return None if isinstance(model, Decoder) else "the draft runs through transformers"
 
 
 class DraftModel(Proposer):
@@ -35,6 +61,7 @@ class DraftModel(Proposer):
         self.model = model
         self.token_map = token_map
         self.max_positions = model.config.max_positions
+        self.direct = not_ours(model)
         self.cache: KVCache | None = None
 
     @classmethod
@@ -58,22 +85,21 @@ class DraftModel(Proposer):
         return DraftTree(model, token_map, shape)
 
     def begin(self, ctx: Context) -> None:
-        self.cache = self.model.new_cache(min(ctx.capacity, self.max_positions))
+        self.room = min(ctx.capacity, self.max_positions)
+        self.cache = ctx.new_cache(self.model, self.room)
 
     def end(self) -> None:
         self.cache = None
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
-        k = min(k, self.cache.capacity - len(ctx.tokens) + 1)     # token k is never fed, so k - 1 more positions are needed
+        k = min(k, self.room - len(ctx.tokens) + 1)               # token k is never fed, so k - 1 more positions are needed
         if k <= 0:
             return None
-        chain = Chain(ctx, k, self.token_map)
         # everything not yet cached: after a fully accepted draft that is two tokens, since the last one was never fed
-        feed = torch.tensor([ctx.tokens[self.cache.length:]], device=ctx.device).clamp_max(self.model.config.vocab_size - 1)
-        for _ in range(k):
-            hidden, _ = self.model.run(feed, self.cache)
-            feed = chain.add(self.model.logits(hidden[:, -1])[0]).view(1, 1)
-        return chain.draft()
+        feed = ctx.since(self.cache.length)
+        u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        chain = DraftChain(self.model, self.token_map, ctx.rules, k)
+        return Draft(*ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=self.direct is None and len(feed) <= FEW))
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         self.cache.truncate(min(self.cache.length, len(ctx.tokens) - 1))

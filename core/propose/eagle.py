@@ -5,28 +5,132 @@ tokens are read again with the states that verification found for them.
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from core import probs
-from core.cache import KVCache
+from core.cache import KVCache, Window
 from core.errors import UserError
 from core.formats import eagle as eagle_format
 from core.formats.sniff import sniff
-from core.propose.base import Context, Draft, Proposer
+from core.propose.base import Context, Draft, Proposer, Rules
 from core.propose.chain import Chain
 from core.propose.eagle_head import EagleHead
 from core.propose.static_tree import PRIOR, StaticTree
 from core.settings import Setting
 from core.target import DecoderTarget
+from core.transfer import constant
 from core.tree import parse_shape
 
 if TYPE_CHECKING:
     from core.load import Pair
 
 DEEPEST = 16
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the three regions share: the head reads the last tokens with the target's states, then drafts on from the last row."""
+    head: EagleHead
+    rules: Rules
+
+    def __call__(self, cache: KVCache | Window, ids: Tensor, u: Tensor | None, seen: Tensor | None, *states: Tensor) -> tuple:
+        """ids [m] not read yet and the target's states in front of them, [m, Ht] for each tap; u [k], seen [V] -> parts of the draft."""
+        fused = self.head.fuse(dict(zip(self.head.taps, states)))
+        return self.draft(cache, self.head.read(ids, fused, cache)[-1:], u, seen)
+
+    def draft(self, cache: KVCache | Window, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        """out [1, H]: the head's last row -> parts of the draft."""
+        raise NotImplementedError
+
+    def likeliest(self, out: Tensor, n: int, seen: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Rows [F, H] -> log-probabilities and target ids of their n likeliest continuations, [F, n] each (fewer in a tiny vocabulary)."""
+        raw, mapped = self.head.logits(out), self.head.token_map
+        if mapped is None:
+            raw = raw[:, :self.rules.vocab_size]
+        elif seen is not None:
+            seen = seen[mapped]
+        best = probs.scores(raw, self.rules.sampling, seen).log_softmax(-1).topk(min(n, raw.shape[-1]))
+        return best.values, best.indices if mapped is None else mapped[best.indices]
+
+    def grow(self, cache: KVCache | Window, ids: Tensor, out: Tensor, rows: Tensor, sight: Tensor, depth: int) -> tuple[Tensor, Tensor]:
+        """Feed nodes ids [F], children of out's `rows`; returns their rows and what each sees of all fed nodes, itself included."""
+        itself = torch.eye(ids.shape[0], dtype=torch.bool, device=ids.device)
+        sight = torch.cat([sight[rows], itself], 1)
+        return self.head.branch(ids, self.head.feedback(out)[rows], cache, depth, sight), sight
+
+
+@dataclass(frozen=True)
+class HeadChain(Reading):
+    """k tokens, each drawn from the head's law."""
+    k: int
+
+    def draft(self, cache: KVCache | Window, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        chain = Chain(self.rules, u, seen, self.head.token_map)
+        token = chain.add(self.head.logits(out)[0])
+        for _ in range(self.k - 1):
+            out = self.head.read(token, self.head.feedback(out), cache)
+            token = chain.add(self.head.logits(out)[0])
+        return chain.parts()
+
+
+@dataclass(frozen=True)
+class FixedTree(Reading):
+    """Every node is its parent's likeliest continuation but r."""
+    tree: StaticTree
+
+    def draft(self, cache: KVCache | Window, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        tree, device = self.tree, out.device
+        tokens: list[Tensor] = []
+        fed, sight = [-1], torch.zeros(1, 0, dtype=torch.bool, device=device)       # nodes that `out` has a row for; what they see
+        for depth in range(1, tree.levels + 1):
+            level = tree.level(depth)
+            _, ids = self.likeliest(out, 1 + max(tree.ranks[i] for i in level), seen)
+            rows = [fed.index(tree.parents[i]) for i in level]
+            tokens.append(ids[constant(tuple(rows), device), constant(tuple(tree.ranks[i] for i in level), device)])
+            inner = [j for j, i in enumerate(level) if i in tree.parents]
+            if inner:
+                fed = [level[j] for j in inner]
+                above = constant(tuple(rows[j] for j in inner), device)
+                out, sight = self.grow(cache, tokens[-1].index_select(0, constant(tuple(inner), device)), out, above, sight, depth - 1)
+        return torch.cat(tokens), None, None, constant(tree.parents, device), tree.levels
+
+
+@dataclass(frozen=True)
+class LikeliestTree(Reading):
+    """EAGLE-2 (Li et al. 2024): on each level the nodes likeliest by their whole path get children; then the likeliest `nodes` of
+    all stay. A path's value never rises, so a node that stays has its ancestors beside it. The sizes are always the same."""
+    levels: int
+    nodes: int
+    top_k: int
+
+    def draft(self, cache: KVCache | Window, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        device = out.device
+        values, ids = self.likeliest(out, self.top_k, seen)
+        width = ids.shape[1]
+        tokens, value, parents = [ids[0]], [values[0]], [torch.full((width,), -1, device=device)]
+        front = torch.arange(width, device=device)              # nodes that get children, as indices of all nodes
+        rows = torch.zeros_like(front)
+        sight = torch.zeros(1, 0, dtype=torch.bool, device=device)
+        total, feed, alive = width, ids[0], values[0]
+        for depth in range(1, self.levels):
+            out, sight = self.grow(cache, feed, out, rows, sight, depth - 1)
+            values, ids = self.likeliest(out, width, seen)
+            below = (alive[:, None] + values).flatten()
+            tokens.append(ids.flatten())
+            value.append(below)
+            parents.append(front.repeat_interleave(width))
+            alive, best = below.topk(width)
+            rows, feed, front = best // width, tokens[-1][best], total + best
+            total += below.shape[0]
+        all_tokens, all_parents = torch.cat(tokens), torch.cat(parents)
+        kept = torch.cat(value).sort(descending=True, stable=True).indices[:self.nodes].sort().values     # stable: parents before equals
+        place = torch.full((total + 1,), -1, device=device)                                               # the last one: the root's
+        place = place.index_copy(0, kept, torch.arange(kept.shape[0], device=device))
+        return all_tokens[kept], None, None, place[all_parents[kept]], self.levels
 
 
 class Eagle(Proposer):
@@ -75,7 +179,7 @@ class Eagle(Proposer):
     def begin(self, ctx: Context) -> None:
         widest = max(len(self.static.level(d)) for d in range(1, self.static.levels + 1)) if self.static else self.top_k
         room = 0 if self.levels is None else widest * self.levels
-        self.cache = self.head.new_cache(ctx.capacity + room)
+        self.cache = ctx.new_cache(self.head, ctx.capacity + room)
         self.waiting = []
 
     def end(self) -> None:
@@ -97,73 +201,14 @@ class Eagle(Proposer):
             return None
         states = self.waiting[0] if len(self.waiting) == 1 else {t: torch.cat([s[t] for s in self.waiting]) for t in self.taps}
         self.waiting = []
-        ids = torch.tensor(ctx.tokens[self.cache.length + 1:], device=ctx.device)       # row i reads token i + 1
-        out = self.head.read(ids, self.head.fuse(states), self.cache)[-1:]
+        ids = ctx.since(self.cache.length + 1)                                          # row i reads token i + 1
+        u, cut = None, self.static.cut(k) if self.static else None
         if self.tree == "chain":
-            return self._chain(ctx, k, out)
-        return self._static(ctx, self.static.cut(k), out) if self.static else self._dynamic(ctx, k, out)
-
-    def _chain(self, ctx: Context, k: int, out: Tensor) -> Draft:
-        chain = Chain(ctx, k, self.head.token_map)
-        token = chain.add(self.head.logits(out)[0])
-        for _ in range(k - 1):
-            out = self.head.read(token.view(1), self.head.feedback(out), self.cache)
-            token = chain.add(self.head.logits(out)[0])
-        return chain.draft()
-
-    def _static(self, ctx: Context, tree: StaticTree, out: Tensor) -> Draft:
-        """Every node is its parent's likeliest continuation but r."""
-        tokens: list[Tensor] = []
-        fed, seen = [-1], torch.zeros(1, 0, dtype=torch.bool, device=ctx.device)    # nodes that `out` has a row for; what they see
-        for depth in range(1, tree.levels + 1):
-            level = tree.level(depth)
-            _, ids = self._likeliest(ctx, out, 1 + max(tree.ranks[i] for i in level))
-            rows = torch.tensor([fed.index(tree.parents[i]) for i in level], device=ctx.device)
-            tokens.append(ids[rows, torch.tensor([tree.ranks[i] for i in level], device=ctx.device)])
-            inner = [j for j, i in enumerate(level) if i in tree.parents]
-            if inner:
-                pick = torch.tensor(inner, device=ctx.device)
-                fed, rows = [level[j] for j in inner], rows[pick]
-                out, seen = self._grow(tokens[-1][pick], out, rows, seen, depth - 1)
-        return Draft(torch.cat(tokens), parents=torch.tensor(tree.parents, device=ctx.device), levels=tree.levels)
-
-    def _dynamic(self, ctx: Context, levels: int, out: Tensor) -> Draft:
-        """EAGLE-2 (Li et al. 2024): on each level the nodes likeliest by their whole path get children; then the likeliest
-        `nodes` of all stay. A path's value never rises, so a node that stays has its ancestors beside it."""
-        values, ids = self._likeliest(ctx, out, self.top_k)
-        width = ids.shape[1]
-        tokens, value, parents = [ids[0]], [values[0]], [torch.full((width,), -1, device=ctx.device)]
-        front = torch.arange(width, device=ctx.device)          # nodes that get children, as indices of all nodes
-        rows = torch.zeros_like(front)
-        seen = torch.zeros(1, 0, dtype=torch.bool, device=ctx.device)
-        total, feed, alive = width, ids[0], values[0]
-        for depth in range(1, levels):
-            out, seen = self._grow(feed, out, rows, seen, depth - 1)
-            values, ids = self._likeliest(ctx, out, width)
-            below = (alive[:, None] + values).flatten()
-            tokens.append(ids.flatten())
-            value.append(below)
-            parents.append(front.repeat_interleave(width))
-            alive, best = below.topk(width)
-            rows, feed, front = best // width, tokens[-1][best], total + best
-            total += below.shape[0]
-        all_tokens, all_parents = torch.cat(tokens), torch.cat(parents)
-        kept = torch.cat(value).sort(descending=True, stable=True).indices[:self.nodes].sort().values     # stable: parents before equals
-        place = torch.full((total + 1,), -1, device=ctx.device)                                           # the last one: the root's
-        place[kept] = torch.arange(kept.shape[0], device=ctx.device)
-        return Draft(all_tokens[kept], parents=place[all_parents[kept]], levels=levels)
-
-    def _likeliest(self, ctx: Context, out: Tensor, n: int) -> tuple[Tensor, Tensor]:
-        """Rows [F, H] -> log-probabilities and target ids of their n likeliest continuations, [F, n] each (fewer in a tiny vocabulary)."""
-        raw, mapped = self.head.logits(out), self.head.token_map
-        if mapped is None:
-            raw = raw[:, :ctx.vocab_size]
-        seen = None if ctx.seen is None else ctx.seen if mapped is None else ctx.seen[mapped]
-        best = probs.scores(raw, ctx.sampling, seen).log_softmax(-1).topk(min(n, raw.shape[-1]))
-        return best.values, best.indices if mapped is None else mapped[best.indices]
-
-    def _grow(self, ids: Tensor, out: Tensor, rows: Tensor, seen: Tensor, depth: int) -> tuple[Tensor, Tensor]:
-        """Feed nodes ids [F], children of out's `rows`; returns their rows and what each sees of all fed nodes, itself included."""
-        itself = torch.eye(ids.shape[0], dtype=torch.bool, device=ids.device)
-        seen = torch.cat([seen[rows], itself], 1)
-        return self.head.branch(ids, self.head.feedback(out)[rows], self.cache, depth, seen), seen
+            region, adds = HeadChain(self.head, ctx.rules, k), k - 1
+            u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        elif cut:
+            region, adds = FixedTree(self.head, ctx.rules, cut), sum(i in cut.parents for i in range(cut.nodes))
+        else:
+            region, adds = LikeliestTree(self.head, ctx.rules, k, self.nodes, self.top_k), self.top_k * (k - 1)
+        return Draft(*ctx.runner.run(region, self.cache, len(ids) + adds, ids, u, ctx.seen, *(states[t] for t in self.taps),
+                                     capture=len(ids) <= 1 + DEEPEST))

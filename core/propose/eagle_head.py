@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.cache import KVCache
+from core.cache import KVCache, Window
 from core.decoder import Decoder, Layer
 from core.formats.eagle import EagleTensors
 from core.linear import Linear
@@ -35,7 +35,7 @@ class EagleLayer(Layer):
             self.hidden_norm = nn.Parameter(torch.ones(c.hidden_size, **where))
             self.qkv = Linear(2 * c.hidden_size, (c.num_heads + 2 * c.num_kv_heads) * c.head_dim, c.qkv_bias, **where)
 
-    def forward(self, x: Tensor, cache: KVCache | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
         if self.first:
             g = x = self.fc(x)
         else:
@@ -99,20 +99,23 @@ class EagleHead(Decoder):
         joined = torch.cat(parts, -1)
         return self.fc(joined if self.input_norm is None else self._rms(joined, self.input_norm))
 
-    def read(self, ids: Tensor, g: Tensor, cache: KVCache) -> Tensor:
+    def read(self, ids: Tensor, g: Tensor, cache: KVCache | Window) -> Tensor:
         """ids [K] and states g [K, H] behind what the cache holds -> [K, H]."""
         return self.run(ids[None], cache, hidden=self._rows(ids, g))[0][0]
 
-    def branch(self, ids: Tensor, g: Tensor, cache: KVCache, depth: int, above: Tensor) -> Tensor:
+    def branch(self, ids: Tensor, g: Tensor, cache: KVCache | Window, depth: int, above: Tensor) -> Tensor:
         """One level of a tree: K nodes, `depth` levels above them drafted. above [K, drafted entries so far + K] bool: what a row
         sees of the drafted entries, the last ones of the cache, and of this level. -> [K, H]."""
         K = ids.shape[0]
         start, base = cache.length, cache.length + K - above.shape[1]           # base: entries with real states, seen by all
-        cos, sin = (t[base + depth].expand(K, 1, *t.shape[1:]) for t in self._rope_tables(start + K))
-        mask = torch.zeros(K, start + K, dtype=self.dtype, device=self.device)
-        mask[:, base:].masked_fill_(~above, -torch.inf)
-        group = self.config.num_heads // self.config.num_kv_heads
-        out = self.layers[0](self._rows(ids, g), cache, 0, cos, sin, mask.repeat(group, 1))
+        if isinstance(cache, Window):
+            cos, sin = self.rotary(cache, (cache.start + base + depth).expand(K))
+            mask = cache.tree_mask(above, base, self.dtype)
+        else:
+            cos, sin = (t[base + depth].expand(K, 1, *t.shape[1:]) for t in self._rope_tables(start + K))
+            mask = torch.zeros(K, start + K, dtype=self.dtype, device=self.device)
+            mask[:, base:].masked_fill_(~above, -torch.inf)
+        out = self.layers[0](self._rows(ids, g), cache, 0, cos, sin, self.per_group(mask))
         cache.length = start + K
         return out[0]
 

@@ -6,20 +6,69 @@ exits; Zhang et al. 2024, Draft & Verify, for any set of skipped layers).
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from core.decoder import PassShape
+from core.cache import KVCache, Window
+from core.decoder import Decoder, PassShape
 from core.errors import UserError
-from core.propose.base import Context, Draft, Proposer
+from core.propose.base import Context, Draft, Proposer, Rules, TargetPass
 from core.propose.chain import Chain
 from core.settings import Setting
-from core.target import DecoderTarget
+from core.target import DecoderTarget, Target
 
 if TYPE_CHECKING:
     from core.load import Pair
+
+
+@dataclass(frozen=True)
+class ExitChain:
+    """A region: k steps of the target's `lower` layers, then `rest`; its cache is left as long as it was."""
+    model: Decoder
+    lower: range
+    rest: tuple[int, ...]
+    rules: Rules
+    k: int
+    confidence: float = 0.0
+
+    def __call__(self, cache: KVCache | Window, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        """feed [1] the last emitted id, u [k], seen [V] -> parts of the draft; its `kept`: states behind `lower` of all it fed, [1, n, H]."""
+        start, chain, states = cache.length, Chain(self.rules, u, seen), []
+        try:
+            for i in range(self.k):
+                state, _ = self.model.run(feed[None], cache, layers=self.lower, advance=False)
+                hidden, _ = self.model.run(feed[None], cache, hidden=state, layers=self.rest, advance=False)
+                cache.length += 1
+                states.append(state)
+                feed = chain.add(self.model.logits(hidden[0, -1]))
+                if self.confidence and i + 1 < self.k and float(chain.laws[-1].index_select(0, feed)) < self.confidence:
+                    break
+        finally:
+            cache.length = start
+        return *chain.parts(), None, 0, torch.cat(states, 1)
+
+
+@dataclass(frozen=True)
+class UpperPass(TargetPass):
+    """The target's pass where its draft has run the `lower` layers over all tokens but the last."""
+    lower: range = range(0)
+    upper: range = range(0)
+
+    def __call__(self, cache: KVCache | Window, ids: Tensor, last: int, shape: PassShape | None = None,
+                 kept: Tensor | None = None) -> tuple[Tensor, dict[int, Tensor]]:
+        if kept is None:
+            return super().__call__(cache, ids, last, shape)
+        model, start = self.target.model, cache.length
+        cache.length = start + kept.shape[1]
+        try:                                                                # the last drafted token has not run at all yet
+            state, _ = model.run(ids[None, -1:], cache, layers=self.lower, advance=False)
+        finally:
+            cache.length = start
+        hidden, _ = model.run(ids[None], cache, hidden=torch.cat([kept, state], 1), layers=self.upper)
+        return model.logits(hidden[0])[:, :self.target.vocab_size], {}
 
 
 class EarlyExit(Proposer):
@@ -36,9 +85,9 @@ class EarlyExit(Proposer):
         total = self.model.config.num_layers
         kept = kept_layers(total, exit_layer, skip_layers)
         self.shared = next(i for i in range(total) if i >= len(kept) or kept[i] != i)      # layers before the first skipped one
-        self.lower, self.rest, self.upper = range(self.shared), kept[self.shared:], range(self.shared, total)
+        self.lower, self.rest, self.upper = range(self.shared), tuple(kept[self.shared:]), range(self.shared, total)
         self.confidence = confidence
-        self.states: list[Tensor] = []          # behind the shared layers, of the tokens this round has fed so far: [1, 1, H] each
+        self.direct = "--confidence looks at every token" if confidence else None
 
     @classmethod
     def build(cls, pair: Pair, **settings) -> EarlyExit:
@@ -46,43 +95,13 @@ class EarlyExit(Proposer):
             raise UserError("early-exit needs the layers of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
         return cls(pair.target, **settings)
 
-    def begin(self, ctx: Context) -> None:
-        self.states = []
-
-    def end(self) -> None:
-        self.states = []
-
     def propose(self, ctx: Context, k: int) -> Draft | None:
-        start = ctx.cache.length
-        self.states = []
-        chain = Chain(ctx, k)
-        feed = torch.tensor([ctx.tokens[start:]], device=ctx.device)        # the last emitted token
-        try:
-            for i in range(k):
-                state, _ = self.model.run(feed, ctx.cache, layers=self.lower, advance=False)
-                hidden, _ = self.model.run(feed, ctx.cache, hidden=state, layers=self.rest, advance=False)
-                ctx.cache.length += 1
-                self.states.append(state)
-                token = chain.add(self.model.logits(hidden[0, -1]))
-                feed = token.view(1, 1)
-                if self.confidence and i + 1 < k and float(chain.laws[-1][token]) < self.confidence:
-                    break
-        finally:
-            ctx.cache.length = start
-        return chain.draft()
+        u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        chain = ExitChain(self.model, self.lower, self.rest, ctx.rules, k, self.confidence)
+        return Draft(*ctx.runner.run(chain, ctx.cache, k, ctx.since(ctx.cache.length), u, ctx.seen, capture=self.direct is None))
 
-    def verify(self, ctx: Context, ids: Tensor, last: int, shape: PassShape | None) -> tuple[Tensor, dict[int, Tensor]]:
-        if not self.states:
-            return super().verify(ctx, ids, last, shape)
-        start = ctx.cache.length
-        ctx.cache.length = start + len(self.states)
-        try:                                                                # the last drafted token has not run at all yet
-            state, _ = self.model.run(ids[None, -1:], ctx.cache, layers=self.lower, advance=False)
-        finally:
-            ctx.cache.length = start
-        hidden, _ = self.model.run(ids[None], ctx.cache, hidden=torch.cat([*self.states, state], 1), layers=self.upper)
-        self.states = []
-        return self.model.logits(hidden[0])[:, :ctx.vocab_size], {}
+    def target_pass(self, target: Target) -> TargetPass:
+        return UpperPass(target, self.taps, self.lower, self.upper)
 
 
 def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:

@@ -1,6 +1,7 @@
 """Medusa: small heads on the target's last state guess the tokens two, three, ... places ahead, all at once."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ from core.formats import medusa as medusa_format
 from core.formats.medusa import MedusaTensors
 from core.formats.sniff import sniff
 from core.linear import Linear
-from core.propose.base import Context, Draft, Proposer
+from core.propose.base import Context, Draft, Proposer, Rules
 from core.propose.static_tree import PRIOR, StaticTree
 from core.settings import Setting
 from core.target import DecoderTarget
+from core.transfer import constant
 from core.tree import parse_shape
 
 if TYPE_CHECKING:
@@ -73,6 +75,31 @@ class MedusaHeads(nn.Module):
         for module in self.modules():
             if isinstance(module, Linear):
                 module.pack()
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """A region: the first k heads' likeliest tokens, as a chain or along a tree. No cache."""
+    heads: MedusaHeads
+    rules: Rules
+    k: int
+    tree: StaticTree | None
+
+    def __call__(self, cache: None, state: Tensor, seen: Tensor | None) -> tuple:
+        """state [Ht] of the last token in the target's cache, seen [V] -> parts of the draft."""
+        raw, mapped, tree, device = self.heads(state)[:self.k], self.heads.token_map, self.tree, state.device
+        if mapped is None:
+            raw = raw[:, :self.rules.vocab_size]
+        elif seen is not None:
+            seen = seen[mapped]
+        width = 1 if tree is None else 1 + max(tree.ranks)
+        best = probs.scores(raw, self.rules.sampling, seen).topk(width).indices                     # [k, width]
+        if mapped is not None:
+            best = mapped[best]
+        if tree is None:
+            return (best[:, 0],)
+        tokens = best[constant(tuple(d - 1 for d in tree.depths), device), constant(tree.ranks, device)]
+        return tokens, None, None, constant(tree.parents, device), tree.levels
 
 
 class Medusa(Proposer):
@@ -131,17 +158,5 @@ class Medusa(Proposer):
         k = min(k, self.heads.count)
         if k <= 0 or self.state is None:
             return None
-        raw, mapped = self.heads(self.state)[:k], self.heads.token_map
-        if mapped is None:
-            raw = raw[:, :ctx.vocab_size]
-        seen = None if ctx.seen is None else ctx.seen if mapped is None else ctx.seen[mapped]
-        tree = self.tree.cut(k) if self.tree is not None else None
-        width = 1 if tree is None else 1 + max(tree.ranks)
-        best = probs.scores(raw, ctx.sampling, seen).topk(width).indices                            # [k, width]
-        if mapped is not None:
-            best = mapped[best]
-        if tree is None:
-            return Draft(best[:, 0])
-        level = torch.tensor(tree.depths, device=ctx.device) - 1
-        tokens = best[level, torch.tensor(tree.ranks, device=ctx.device)]
-        return Draft(tokens, parents=torch.tensor(tree.parents, device=ctx.device), levels=tree.levels)
+        guesses = Guesses(self.heads, ctx.rules, k, self.tree.cut(k) if self.tree is not None else None)
+        return Draft(*ctx.runner.run(guesses, None, 0, self.state, ctx.seen))

@@ -1,17 +1,45 @@
 """A draft model with another tokenizer: it reads the same text in its own tokens and proposes those that both vocabularies have."""
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
+from core.cache import KVCache, Window
 from core.decoder import Decoder
 from core.errors import UserError
-from core.propose.base import Context, Draft, Proposer
+from core.propose.base import Context, Draft, Proposer, Rules
 from core.propose.chain import Chain
+from core.propose.draft_model import not_ours
 from core.text import NoText, Text
+from core.transfer import send
 
 LEAST = 0.2         # of the smaller vocabulary: with less in common the renormalised law says little about the text
 ROOM = 4            # draft positions held for each target position: its tokens may be shorter
+FEW = 8             # tokens that one round's text usually has for the draft: longer ones run directly
+
+
+@dataclass(frozen=True)
+class SharedChain:
+    """A region: k steps of the draft, each drawn from its law over the shared tokens. rows, ids [shared]: their draft and target ids."""
+    model: Decoder
+    rows: Tensor
+    ids: Tensor
+    rules: Rules
+    k: int
+
+    def __call__(self, cache: KVCache | Window, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        """feed [m] draft ids not read yet, u [k], seen [V] -> parts of the draft."""
+        chain = Chain(self.rules, u, seen, self.ids)
+        for _ in range(self.k):
+            hidden, _ = self.model.run(feed[None], cache)
+            token = chain.add(self.model.logits(hidden[:, -1])[0].index_select(0, self.rows))
+            feed = self.to_draft(token)
+        return chain.parts()
+
+    def to_draft(self, tokens: Tensor) -> Tensor:
+        return self.rows[torch.searchsorted(self.ids, tokens)]
 
 
 class OtherVocab(Proposer):
@@ -27,13 +55,14 @@ class OtherVocab(Proposer):
     def __init__(self, model: Decoder, draft: Text | NoText, target: Text | NoText, vocab_size: int, name: str) -> None:
         """Raises UserError if the two vocabularies have too little in common."""
         self.model, self.draft, self.target = model, draft, target
+        self.direct = not_ours(model)
         pairs = shared(draft, target, model.config.vocab_size, vocab_size, name)
         self.rows, self.ids = (torch.tensor(x, device=model.device) for x in zip(*pairs))
         self.kept_special = {t for t in target.added if draft.tokenizer.token_to_id(target.piece(t)) is not None}
 
     def begin(self, ctx: Context) -> None:
-        self.cache = self.model.new_cache(min(self.model.config.max_positions, ROOM * ctx.capacity))
         self.room = min(self.model.config.max_positions, ROOM * ctx.capacity)
+        self.cache = ctx.new_cache(self.model, self.room)
         self.fed: list[int] = []                # draft tokens of the text that the cache holds
 
     def end(self) -> None:
@@ -46,18 +75,13 @@ class OtherVocab(Proposer):
             return None
         same = next((i for i, (a, b) in enumerate(zip(self.fed, tokens)) if a != b), min(len(self.fed), len(tokens)))
         self.cache.truncate(min(self.cache.length, same, len(tokens) - 1))
-        feed = torch.tensor([tokens[self.cache.length:]], device=ctx.device)
+        feed = send(tokens[self.cache.length:], ctx.device)
         self.fed = tokens
-        chain = Chain(ctx, k, self.ids)
-        for _ in range(k):
-            hidden, _ = self.model.run(feed, self.cache)
-            token = chain.add(self.model.logits(hidden[:, -1])[0].index_select(0, self.rows))
-            feed = self.to_draft(token).view(1, 1)
+        u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        chain = SharedChain(self.model, self.rows, self.ids, ctx.rules, k)
+        out = ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=self.direct is None and len(feed) <= FEW)
         self.cache.truncate(len(tokens))        # what was drafted comes back, if it was kept, with the text
-        return chain.draft()
-
-    def to_draft(self, token: Tensor) -> Tensor:
-        return self.rows[torch.searchsorted(self.ids, token)]
+        return Draft(*out)
 
     def read(self, tokens: list[int]) -> list[int]:
         """Target tokens -> the draft's tokens of the same text; [] while it ends inside a character."""

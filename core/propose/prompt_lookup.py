@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-
 from core.errors import UserError
 from core.propose.base import Context, Draft, Proposer
 from core.settings import Setting
+from core.transfer import send
 
 if TYPE_CHECKING:
     from core.load import Pair
@@ -79,4 +78,4 @@ class PromptLookup(Proposer):
         if place is None:
             return None
         period = len(tokens) - place
-        return Draft(torch.tensor([tokens[place + i % period] for i in range(k)], device=ctx.device))
+        return Draft(send([tokens[place + i % period] for i in range(k)], ctx.device))

@@ -6,11 +6,10 @@ from collections import deque
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import torch
-
 from core.propose.base import Context, Draft, Proposer
 from core.settings import Setting
 from core.target import Target
+from core.transfer import send
 
 if TYPE_CHECKING:
     from core.load import Pair
@@ -104,7 +103,7 @@ class Suffix(Proposer):
                     break
                 text.append(token)
         drafted = text[min(DEEPEST, len(ctx.tokens)):]
-        return Draft(torch.tensor(drafted, device=ctx.device)) if drafted else None
+        return Draft(send(drafted, ctx.device)) if drafted else None
 
     def likeliest(self, context: list[int]) -> tuple[int | None, float]:
         """(token, its share) behind the longest known end of `context`. A short context leaves more room for the unseen."""

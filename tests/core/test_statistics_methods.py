@@ -102,7 +102,7 @@ class Place:
         ctx.uniforms = lambda n: torch.stack([next(left) for _ in range(n)])
         self.proposer.begin(ctx)
         with torch.inference_mode():
-            _, ctx.states = self.proposer.verify(ctx, torch.tensor(self.tokens[:-1]), 1, None)
+            _, ctx.states = self.proposer.target_pass(self.to)(ctx.cache, torch.tensor(self.tokens[:-1]), 1)
             self.proposer.observe(ctx, [])
             out = self.proposer.propose(ctx, self.k)
         self.proposer.end()
