@@ -32,6 +32,8 @@ def bench(pair: Pair, report: Callable[[str], None] = lambda m: None) -> dict[st
     result["pass_5_over_1"] = verify[5] / verify[1]
     report("the recorder")
     result |= _recorder(pair, ids)
+    report("captured against direct")
+    result |= _captured(pair, ids)
     return result
 
 
@@ -62,6 +64,18 @@ def _recorder(pair: Pair, ids: list[int]) -> dict[str, Any]:
     return {"recorder_method": method.name, "recorder_share": on / off - 1, "peak_memory_bytes": memory.bytes()}
 
 
+def _captured(pair: Pair, ids: list[int]) -> dict[str, Any]:
+    """Draft and verification through core.graphs against direct calls: CUDA graphs, on a CPU the static buffers that stand for them."""
+    method = methods.get("draft" if "draft" in pair.drafts else "plain")
+
+    def run(graphs: bool) -> Callable[[], None]:
+        options = Options(NEW_TOKENS, ignore_eos=True, record=False, graphs=graphs)
+        return lambda: list(Decoding(pair.target, method.proposer(pair), ids, options, pair.text))
+
+    on, off = _interleaved(run(True), run(False), REPEATS + 2)
+    return {"captured_method": method.name, "captured_over_direct": on / off}
+
+
 def _interleaved(a: Callable[[], Any], b: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, float]:
     """Median seconds of each, run in turn after a warm-up of both."""
     times: tuple[list[float], list[float]] = ([], [])
@@ -83,6 +97,7 @@ def table(result: dict[str, Any]) -> str:
     lines.append("one target pass over k tokens: " + ", ".join(f"k={k} {ms:.1f} ms" for k, ms in result["pass_ms"].items()))
     lines.append(f"verifying 5 tokens costs {result['pass_5_over_1']:.2f}x of verifying 1")
     lines.append(f"recording the trace ({result['recorder_method']}) costs {result['recorder_share']:+.1%}")
+    lines.append(f"through captured regions ({result['captured_method']}) a run takes {result['captured_over_direct']:.2f}x of direct calls")
     if result["peak_memory_bytes"]:
         lines.append(f"peak memory {result['peak_memory_bytes'] / 2 ** 20:.0f} MiB")
     return "\n".join(lines)

@@ -164,6 +164,7 @@ def _decoding_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--max-new-tokens", type=_whole, default=96, metavar="N", help="default 96")
     p.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop string; may be given several times")
     p.add_argument("--ignore-eos", action="store_true", help="go on behind the end-of-text token")
+    p.add_argument("--no-graphs", dest="graphs", action="store_const", const=False, help="with CUDA: launch each kernel by itself, capture nothing")
     for setting in methods.all_settings().values():
         kind = {"action": "store_true", "default": None} if setting.kind is bool else {"metavar": setting.kind.__name__.upper()}
         p.add_argument(setting.flag, help=f"{setting.help} ({methods.default_words(setting.name)})", **kind)

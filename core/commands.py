@@ -42,7 +42,7 @@ def _request(args: argparse.Namespace, method: str):
         raise UserError(f"--tree {tree} says already how many levels are drafted: leave out --draft-len.")
     draft_len = 4 if args.draft_len is None else args.draft_len
     options = Options(args.max_new_tokens, draft_len, sampling, args.seed, tuple(args.stop), args.ignore_eos,
-                      record=not getattr(args, "no_tables", False), verify=args.verify)
+                      record=not getattr(args, "no_tables", False), verify=args.verify, graphs=args.graphs)
     given = {name: getattr(args, name) for name in methods.all_settings() if getattr(args, name) is not None}
     return Request(prompt, ids, args.system, args.raw, method, options, given)
 

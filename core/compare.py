@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from core import costs, methods, stats
+from core import costs, graphs, methods, stats
 from core.errors import UserError
 from core.load import Pair
 from core.loop import Decoding
@@ -42,16 +42,19 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
         decoding = Decoding(pair.target, proposers[method.name], ids, options, pair.text, measured[method.name])
         return list(decoding), decoding.new_tokens, decoding.output_text
 
-    plain = methods.get("plain")
+    plain, runner = methods.get("plain"), graphs.of(pair.target, work.graphs)
     proposers, measured = {}, {}
     for method in (plain, *chosen):
         known = {s.name for s in method.settings}
         proposers[method.name] = method.proposer(pair, {k: v for k, v in request.settings.items() if k in known})
         passes = next((m["verify_s"] for m in measured.values() if m), None)
-        measured[method.name] = costs.measure(pair.target, proposers[method.name], passes) if method.drafts else {}
+        measured[method.name] = costs.measure(pair.target, proposers[method.name], passes, runner=runner) if method.drafts else {}
     for method in (plain, *chosen):
         report(f"warming up {method.name}")
-        one(method, replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens)))
+        if runner.mode is None:
+            one(method, replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens)))
+        for _ in range(0 if runner.mode is None else 2):        # the whole work: no graph is captured while the clock runs
+            one(method)
     runs: dict[str, list[Totals]] = {m.name: [] for m in (plain, *chosen)}
     texts: dict[str, tuple[list[Round], list[int], str]] = {}
     for repeat in range(repeats):

@@ -5,10 +5,14 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from core import graphs
+from core.graphs import Runner
 from core.probs import Sampling
 from core.propose.base import Context, Proposer
 from core.target import Target
@@ -35,13 +39,14 @@ def choose_threads(target: Target, spare: int = 0) -> int:
 
 
 def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
-            repeats: int = 5) -> dict[str, Any]:
+            repeats: int = 5, runner: Runner | None = None) -> dict[str, Any]:
     """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted).
 
-    verify: `verify_s` of an earlier measurement of this target, which is the same for every method.
+    verify: `verify_s` of an earlier measurement of this target, which is the same for every method. runner: the run's; a captured
+    pass costs something else than a direct one.
     """
-    verify = verify or {str(k): s for k, s in passes(target, lengths, repeats).items()}
-    return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats)}
+    verify = verify or {str(k): s for k, s in passes(target, lengths, repeats, runner).items()}
+    return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats, runner=runner)}
 
 
 def calibrate(target: Target, repeats: int = 5) -> dict[str, Any]:
@@ -72,35 +77,51 @@ def pass_seconds(target: Target, k: int, repeats: int) -> float:
     return passes(target, (k,), repeats)[k]
 
 
+@dataclass(frozen=True)
+class Pass:
+    """A region: one target pass, the logits of all its k tokens."""
+    target: Target
+    k: int
+
+    def __call__(self, cache: Any, ids: Tensor) -> tuple:
+        return (self.target.verify(ids, cache, self.k)[0],)
+
+
 @torch.inference_mode()
-def passes(target: Target, lengths: Sequence[int], repeats: int) -> dict[int, float]:
+def passes(target: Target, lengths: Sequence[int], repeats: int, runner: Runner | None = None) -> dict[int, float]:
     """Median seconds of a pass for each length, measured in turn: a busy moment of the machine then hits all lengths alike."""
+    runner = runner or graphs.of(target, None)
     longest = max(lengths)
     length = max(0, min(CONTEXT, target.max_positions - longest))
-    cache = target.new_cache(length + longest)
+    model = getattr(target, "model", target)
+    cache = runner.lend(model, length + longest)
     if length:
         target.verify(torch.zeros(length, dtype=torch.long, device=target.device), cache, 1)
     ids = torch.zeros(longest, dtype=torch.long, device=target.device)
     times: dict[int, list[float]] = {k: [] for k in lengths}
-    for n in range(repeats + 1):                    # the first of each warms up
+    warm = 1 + runner.patience                      # the first of each warms up, a second one captures
+    for n in range(warm + repeats):
         for k, spent in times.items():
-            seconds = _timed(lambda k=k: target.verify(ids[:k], cache, k), target.device)
+            seconds = _timed(lambda k=k: runner.run(Pass(target, k), cache, k, ids[:k]), target.device)
             cache.truncate(length)
-            if n:
+            if n >= warm:
                 spent.append(seconds)
+    runner.give_back(model, cache)
     return {k: statistics.median(spent) for k, spent in times.items()}
 
 
 @torch.inference_mode()
-def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4) -> float | None:
+def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, runner: Runner | None = None) -> float | None:
     """Median seconds a drafted token costs, drafting k at a time behind CONTEXT tokens."""
     proposer = proposer.costly
     room = min(target.max_positions, proposer.max_positions or target.max_positions)
     length = min(CONTEXT, room - k)
     if length <= 0:
         return None
+    runner = runner or graphs.of(target, None)
     ctx = Context([0] * length, Sampling(), torch.Generator(target.device), target.vocab_size, length + k, target.device, torch.float32,
-                  target, target.new_cache(length + k))
+                  target, None, runner=runner)
+    ctx.cache = ctx.new_cache(getattr(target, "model", target), length + k)
     if length > 1:
         ctx.states = target.verify(torch.zeros(length - 1, dtype=torch.long, device=target.device), ctx.cache, 1, None, proposer.taps)[1]
     proposer.begin(ctx)
@@ -115,9 +136,12 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4) 
             proposer.observe(ctx, [])           # as if the last token had just been emitted: one token to read, then k - 1 of its own
             proposer.propose(ctx, k)
 
+        for _ in range(runner.patience):
+            once()
         return _median(once, repeats, target.device) / (first.levels or len(first))
     finally:
         proposer.end()
+        ctx.give_back()
 
 
 def _median(once: Callable[[], object], repeats: int, device: torch.device) -> float:

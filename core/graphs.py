@@ -81,6 +81,7 @@ class Runner:
             size *= 2
         return min(size, most)
 
+    @torch.inference_mode()
     def lend(self, model: Any, capacity: int) -> KVCache:
         """An empty cache for at least `capacity` entries; the last run's, if it is large enough, for graphs point into it."""
         if self.mode is None:

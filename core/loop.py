@@ -112,9 +112,7 @@ class Decoding:
 
     def close(self) -> None:
         self.proposer.end()
-        for model, cache in self.ctx.lent:
-            self.runner.give_back(model, cache)
-        self.ctx.cache, self.ctx.states, self.ctx.lent = None, {}, []
+        self.ctx.give_back()
 
     @torch.inference_mode()
     def _round(self) -> Round:

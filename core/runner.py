@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from core import costs, memory, methods, stats
+from core import costs, graphs, memory, methods, stats
 from core.load import Pair
 from core.loop import Decoding, Options
 from core.propose.base import Proposer
@@ -52,10 +52,12 @@ class Run:
         with self._enough():            # a draft's weights are read here, if no run has done so yet
             proposer = method.proposer(pair, request.settings)
             if measured is None:
-                measured = costs.measure(pair.target, proposer)
+                measured = costs.measure(pair.target, proposer, runner=graphs.of(pair.target, request.options.graphs))
         self.ids = request.ids(pair)
         self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None)
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
+        if proposer.direct and not self.facts["graphs"].startswith("off"):
+            self.facts["graphs"] += f", the draft directly: {proposer.direct}"
         self.memory = stats.PeakMemory(pair.target.device)
         with self._enough():
             self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
@@ -117,6 +119,7 @@ def facts(pair: Pair, request: Request, method: methods.Method, ids: Sequence[in
             "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
             "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
             "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
+            "graphs": graphs.of(pair.target, options.graphs).label,
             "costs": measured, "weights": dict(pair.weights), **pair.notes, "software": software(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}
 

@@ -68,6 +68,12 @@ class Context:
         self.lent.append((model, cache))
         return cache
 
+    def give_back(self) -> None:
+        """The run is over: its caches may serve the next one."""
+        for model, cache in self.lent:
+            self.runner.give_back(model, cache)
+        self.cache, self.states, self.fresh, self.lent = None, {}, None, []
+
     def since(self, length: int) -> Tensor:
         """tokens[length:] as [n] int64 on the device."""
         n = len(self.tokens) - length

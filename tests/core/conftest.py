@@ -1,8 +1,19 @@
 import pytest
 
+from core import graphs
+
 
 @pytest.fixture(scope="session")
 def pair():
     """The embedded target with its drafts, in float32: loaded once for all who ask."""
     from core import load
     return load.load(dtype="float32", device="cpu")
+
+
+@pytest.fixture(params=["direct", "static"])
+def runner(request, monkeypatch):
+    """Every run of a test directly and through the static buffers that stand for CUDA graphs: proofs of lossless ask for it."""
+    if request.param == "static":
+        of = graphs.of
+        monkeypatch.setattr(graphs, "of", lambda target, wanted: of(target, True if wanted is None else wanted))
+    return request.param

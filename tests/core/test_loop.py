@@ -15,6 +15,7 @@ from core.propose.draft_model import DraftModel
 from tests.core import check, tiny
 from tests.core.tiny import DRAFTS, F32, F64, PROMPT, decode, emitted
 
+pytestmark = pytest.mark.usefixtures("runner")
 LENGTHS = [1, 2, 3, 4, 7]
 SAMPLINGS = {"T=1": Sampling(1.0), "k,p,min": Sampling(0.8, 12, 0.9, 0.02), "penalty": Sampling(1.2, repetition_penalty=1.5)}
 

@@ -111,6 +111,7 @@ def test_wrong_ways_are_found_out(models, kind):
     assert p_value(got, p) < 1e-6
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize(("name", "sampling"), [("other", Sampling(1.2, top_p=0.95)), ("near", Sampling(1.0, repetition_penalty=1.8)),
                                                 ("scripted", Sampling(1.0))])
 def test_runs_of_the_real_loop_follow_the_target(models, name, sampling):

@@ -39,6 +39,7 @@ class Noted(Combined):
         return draft
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("minimum", [1, 2, 3])
 @pytest.mark.parametrize("second", SECONDS)
 def test_greedy_output_is_that_of_plain_decoding(second, minimum):
@@ -65,12 +66,14 @@ def test_the_lookup_goes_first_where_its_match_is_long_enough(second):
     assert True in who and False in who
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0), OPTIONS["penalty"]], ids=["greedy", "T=1", "penalty"])
 @pytest.mark.parametrize("second", ["near", "perfect", "tree"])
 def test_both_caches_agree_after_each_round(second, sampling):
     closing.caches_agree(make(second), lambda p: (p.second.model, p.second.cache), sampling)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "T=1"])
 def test_a_perfect_draft_is_accepted_whenever_it_proposes(sampling):
     """Trap 14, with rounds of the lookup in between."""
@@ -82,6 +85,7 @@ def test_a_perfect_draft_is_accepted_whenever_it_proposes(sampling):
         assert mine and all(d.verdict == "accepted" for r in mine for d in r.drafted)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("second", ["near", "tree"])
 def test_the_closing_list(second):
     closing.penalty_is_plain(make(second), 1.3)
@@ -120,6 +124,7 @@ class Tapped(Proposer):
         assert self.rows == ctx.cache.length
 
 
+@pytest.mark.usefixtures("runner")
 def test_a_head_sees_the_states_of_every_round():
     to = tiny.target()
     proposer = Noted(PromptLookup(3, 2), Tapped())

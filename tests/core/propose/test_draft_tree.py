@@ -34,6 +34,7 @@ def make(name, shape, token_map=None):
     return lambda to: DraftTree(DRAFTS[name](to.model), token_map, shape)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", DRAFTS)
 def test_greedy_output_is_that_of_plain_decoding(name, shape):
@@ -43,12 +44,14 @@ def test_greedy_output_is_that_of_plain_decoding(name, shape):
     assert (accepted == 0) == (name == "wrong")
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("penalty", [1e9, 1.3])
 @pytest.mark.parametrize("name", ["perfect", "other"])
 def test_greedy_with_a_penalty(name, penalty):
     closing.penalty_is_plain(make(name, (3, 2, 1)), penalty)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), *OPTIONS.values()], ids=["greedy", *OPTIONS])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_perfect_draft_is_accepted_to_the_last_level_in_every_round(shape, sampling):
@@ -60,6 +63,7 @@ def test_a_perfect_draft_is_accepted_to_the_last_level_in_every_round(shape, sam
         assert r.drafted == [] or r.drafted[0].verdict == "accepted"
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("shape", [(3,), (2, 2), (3, 2, 1)], ids=str)
 @pytest.mark.parametrize("name", DRAFTS)
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "T=1"])
@@ -67,6 +71,7 @@ def test_both_caches_agree_with_a_fresh_forward_after_each_round(name, shape, sa
     closing.caches_agree(make(name, shape), lambda p: (p.model, p.cache), sampling)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", DRAFTS)
 def test_stopping(name):
     closing.lengths(make(name, (3, 2, 1)))
@@ -106,6 +111,7 @@ class Deterministic(DraftTree):
             ctx.sampling = sampling
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(1.2, top_p=0.95), Sampling(1.0, repetition_penalty=1.8)], ids=["top-p", "penalty"])
 def test_runs_of_the_real_loop_follow_the_target(sampling):
     """400 seeds through Decoding, caches and all."""
@@ -160,6 +166,7 @@ def test_a_tree_accepts_more_than_a_chain_of_its_depth():
     assert kept["tree"] > 1.15 * kept["chain"]
 
 
+@pytest.mark.usefixtures("runner")
 def test_a_draft_with_a_shorter_context_stops_drafting_there():
     to = tiny.target()
     draft = DraftTree(tiny.decoder(0, max_positions=20), None, (2, 2))

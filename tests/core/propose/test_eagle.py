@@ -144,6 +144,7 @@ def test_eagle1_logits_are_those_of_a_plain_forward(tmp_path, bias, embed):
     agree(EagleReference(folder, target, "pytorch_model.bin"), proposer.log)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", ["chain", "auto"])
 def test_rejections_leave_nothing_behind(tmp_path, markov, tree):
     """Trap 34: after rounds that accept 0, some and all, the head's rows hold the target's states, not its own guesses."""
@@ -239,6 +240,7 @@ def test_static_trees(tmp_path, tree):
 TREES = ["chain", "auto", "static", "3x2x1", "1x3", "4"]
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(repetition_penalty=1.3)], ids=["greedy", "penalty"])
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("kind", ["random", "near"])
@@ -252,6 +254,7 @@ def test_greedy_output_is_plain_output(tmp_path, markov, kind, tree, sampling):
     assert emitted(rounds) == run.new_tokens
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", [t for t in TREES if t != "auto"])      # there the likeliest path may lose its place to likelier siblings
 def test_a_perfect_head_is_accepted_whole_in_every_round(tmp_path, markov, tree):
     """Trap 14."""
@@ -264,6 +267,7 @@ def test_a_perfect_head_is_accepted_whole_in_every_round(tmp_path, markov, tree)
         assert sum(d.verdict == "accepted" for d in r.drafted) == max(depth, default=0)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", ["chain", "auto"])
 @pytest.mark.parametrize("budget", [0, 1, 2, 3, 5, 6])
 def test_budgets_and_full_contexts(tmp_path, tree, budget):
@@ -273,6 +277,7 @@ def test_budgets_and_full_contexts(tmp_path, tree, budget):
     assert run.new_tokens == tiny.greedy(target, PROMPT, min(budget, 5))
 
 
+@pytest.mark.usefixtures("runner")
 def test_a_head_of_short_context_stops_drafting(tmp_path):
     target = heads.target()
     head = head_of(heads.eagle3(tmp_path, config={"max_position_embeddings": 12}), target)
@@ -281,6 +286,7 @@ def test_a_head_of_short_context_stops_drafting(tmp_path):
     assert any(r.drafted for r in rounds) and not rounds[-1].drafted
 
 
+@pytest.mark.usefixtures("runner")
 def test_rounds_without_a_proposal_lose_no_state(tmp_path):
     """In a combination with a lookup the head watches rounds that it did not draft."""
     class Seldom(Watched):
@@ -320,6 +326,7 @@ def test_trees_that_are_none_are_refused(tmp_path):
             Eagle(head, tree)
 
 
+@pytest.mark.usefixtures("runner")
 def test_lookup_before_eagle(tmp_path):
     from core.propose.combined import Combined
     from core.propose.prompt_lookup import PromptLookup
@@ -381,6 +388,7 @@ def test_training_and_inference_are_one_forward(tmp_path):
                 assert (head.norm(out)[0] - steps[s][0, start + s]).abs().max() < 1e-4
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", ["chain", "2x2"])
 def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
     """Two-token continuations of 300 seeds through loop, caches and all."""

@@ -20,6 +20,7 @@ MAKES = {"exit": lambda to: EarlyExit(to, "1"), "skip the first": lambda to: Ear
 PROMPTS = [[3, 1, 4, 1, 5], [7], REPEATING]
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", MAKES)
 def test_greedy_output_is_that_of_plain_decoding(name):
     rounds = closing.greedy_is_plain(MAKES[name], PROMPTS)
@@ -27,6 +28,7 @@ def test_greedy_output_is_that_of_plain_decoding(name):
     assert {"accepted", "rejected"} <= verdicts
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", MAKES)
 def test_the_closing_list(name):
     make = MAKES[name]
@@ -36,6 +38,7 @@ def test_the_closing_list(name):
     closing.twice(make)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize(("name", "sampling"), list(itertools.product(MAKES, [Sampling(), Sampling(1.0)])))
 def test_the_cache_agrees_with_a_fresh_forward_after_each_round(name, sampling):
     closing.caches_agree(MAKES[name], sampling=sampling)

@@ -146,6 +146,7 @@ def test_token_0_is_a_token(tmp_path, constant, tree):
     assert all(sum(d.verdict == "accepted" for d in r.drafted) == levels for r in rounds[1:-1])
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(repetition_penalty=1.3)], ids=["greedy", "penalty"])
 def test_greedy_output_is_plain_output(tmp_path, tree, sampling):
@@ -157,6 +158,7 @@ def test_greedy_output_is_plain_output(tmp_path, tree, sampling):
     assert run.new_tokens == plain.new_tokens == emitted(rounds)
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", ["auto", "chain"])
 @pytest.mark.parametrize("budget", [0, 1, 2, 3, 4, 5])
 def test_budgets_and_full_contexts(tmp_path, tree, budget):
@@ -175,6 +177,7 @@ def test_typical_acceptance_runs_on_these_trees(tmp_path):
         assert len(run.new_tokens) == 16
 
 
+@pytest.mark.usefixtures("runner")
 def test_runs_of_the_real_loop_follow_the_target(tmp_path):
     from tests.core.test_statistics import PROMPT as START
     from tests.core.test_statistics import laws

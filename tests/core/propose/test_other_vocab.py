@@ -58,6 +58,7 @@ DRAFTS = {"perfect": lambda to: OtherVocab(permuted(to.model), PERMUTED, TARGET,
           "other": lambda to: OtherVocab(tiny.decoder(7, num_layers=1), MERGED, TARGET, 20, "draft")}
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", DRAFTS)
 def test_greedy_output_is_that_of_plain_decoding(name):
     rounds = [r for k in (1, 4) for r in closing.greedy_is_plain(DRAFTS[name], [REPEATING, [1, 1, 1], [7], list(range(20))], draft_len=k)]
@@ -66,6 +67,7 @@ def test_greedy_output_is_that_of_plain_decoding(name):
     assert (accepted == 0) == (name == "wrong")
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), *OPTIONS.values()], ids=["greedy", *OPTIONS])
 def test_a_perfect_draft_is_accepted_in_every_round(sampling):
     """Trap 14, through two tokenizers."""
@@ -110,6 +112,7 @@ def test_the_law_is_the_targets_by_enumeration(context, sampling, monkeypatch):
     assert drafts > 1 or sampling != OPTIONS["T=1"]
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", ["perfect", "other"])
 def test_the_closing_list(name):
     closing.penalty_is_plain(DRAFTS[name], 1.3)
@@ -122,6 +125,7 @@ def test_the_closing_list(name):
     closing.caches_agree(DRAFTS[name])
 
 
+@pytest.mark.usefixtures("runner")
 def test_a_draft_with_a_shorter_context_stops_drafting_there():
     to = tiny.target()
     draft = OtherVocab(tiny.decoder(0, max_positions=20), PERMUTED, TARGET, 20, "draft")

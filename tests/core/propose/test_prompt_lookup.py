@@ -102,6 +102,7 @@ def test_a_round_costs_the_same_behind_200_and_behind_8000_tokens():
     assert seconds[8000] < 3 * seconds[200]
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_greedy_output_is_that_of_plain_decoding(name):
     rng = random.Random(2)
@@ -113,6 +114,7 @@ def test_greedy_output_is_that_of_plain_decoding(name):
     assert {e.kind for r in rounds if not r.drafted for e in r.emitted} == {"plain"}
 
 
+@pytest.mark.usefixtures("runner")
 def test_always_wrong_and_always_right():
     model = tiny.decoder()
     wrong = tiny.target()
@@ -134,6 +136,7 @@ def test_always_wrong_and_always_right():
     assert [r.draft_len for r in rounds[1:]] == [4] * 5
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", ["1-3", "first"])
 def test_the_closing_list(name):
     closing.penalty_is_plain(make(name), 1.3)

@@ -113,6 +113,7 @@ def test_nothing_is_remembered_of_a_run_without_output():
     assert EARLIER[to].size == 0
 
 
+@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("make", [fresh, Suffix], ids=["fresh", "with a past"])
 def test_greedy_output_is_that_of_plain_decoding(make):
     rng = random.Random(2)
@@ -137,6 +138,7 @@ def test_a_past_that_is_all_wrong_or_all_right_changes_no_token():
             assert all(d.verdict == "accepted" for r in rounds for d in r.drafted) and len(rounds) == 1 + 3
 
 
+@pytest.mark.usefixtures("runner")
 def test_the_closing_list():
     closing.penalty_is_plain(fresh, 1.3)
     closing.penalty_is_plain(fresh, 1e9)
