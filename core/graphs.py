@@ -38,6 +38,7 @@ class Runner:
         if enabled and self.mode is None:
             self.why = f"{kind} has no graphs"
         self.patience = 1 if self.mode == "cuda" else 0         # direct calls before a capture: the odd lengths at a run's end cost none
+        self.kind = _Captured if self.mode == "cuda" else _Static
         self.kept: OrderedDict[tuple, _Static] = OrderedDict()
         self.asked: dict[tuple, int] = {}
         self.free: dict[Any, KVCache] = {}                      # model -> the buffers that its next run takes over
@@ -68,7 +69,7 @@ class Runner:
             while len(self.kept) >= self.limit:
                 self.kept.popitem(last=False)
             self.asked.pop(key, None)
-            static = self.kept[key] = (_Captured if self.mode == "cuda" else _Static)(region, cache, size, inputs, self.pool)
+            static = self.kept[key] = self.kind(region, cache, size, inputs, self.pool)
         self.kept.move_to_end(key)
         return static.replay(inputs)
 

@@ -41,9 +41,7 @@ def fetch(flat: Tensor, layout: Layout) -> dict[str, list]:
 
 def send(values: Sequence[int], device: torch.device) -> Tensor:
     """Host numbers -> [n] int64 on the device, without waiting for it: a plain copy from unpinned memory would."""
-    if device.type == "cuda":
-        return torch.tensor(values, dtype=torch.long, pin_memory=True).to(device, non_blocking=True)
-    return torch.tensor(values, dtype=torch.long, device=device)
+    return torch.tensor(values, dtype=torch.long, pin_memory=device.type == "cuda").to(device, non_blocking=True)
 
 
 @cache

@@ -131,8 +131,8 @@ def typical(p: Tensor, drafted: Tensor, shape: Tree, u_next: Tensor, epsilon: fl
     p_x = rows.gather(1, drafted[:, None])[:, 0]
     alive = (~shape.ancestors | (p_x > bar)[None]).all(1)
     reach = torch.where(alive, shape.depth, 0)
-    best = reach.argmax() if n else None                                      # argmax takes the first of equals
-    accepted = shape.ancestors[best] & (reach[best] > 0) if n else torch.zeros(0, dtype=torch.bool, device=p.device)
+    best = reach.argmax().view(1) if n else None                              # argmax takes the first of equals
+    accepted = shape.ancestors.index_select(0, best)[0] & (reach.index_select(0, best) > 0) if n else torch.zeros_like(drafted, dtype=torch.bool)
     at = torch.where(accepted, torch.arange(1, n + 1, device=p.device), 0).amax() if n else p.new_zeros((), dtype=torch.long)
     law = p.index_select(0, at.view(1))[0]
     return Verdict(accepted, torch.ones_like(accepted), bar, at, law, draw(law, u_next))

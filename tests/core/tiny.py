@@ -21,6 +21,7 @@ from core.target import DecoderTarget
 from core.trace import Round
 
 F64, F32 = torch.float64, torch.float32
+DEVICE = "cpu"      # of the models that are made here
 
 
 def config(**changes: Any) -> DecoderConfig:
@@ -43,7 +44,7 @@ def random_tensors(c: DecoderConfig, seed: int, head_size: int | None = None) ->
 
 def decoder(seed: int = 0, dtype: torch.dtype = F64, head_size: int | None = None, **changes: Any) -> Decoder:
     c = config(**changes)
-    return weights.build(c, random_tensors(c, seed, head_size), "tiny", dtype, "cpu", head_size)
+    return weights.build(c, random_tensors(c, seed, head_size), "tiny", dtype, DEVICE, head_size)
 
 
 def target(seed: int = 0, dtype: torch.dtype = F64, vocab_size: int | None = None, eos: tuple[int, ...] = (), **changes: Any) -> DecoderTarget:

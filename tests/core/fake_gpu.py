@@ -1,0 +1,80 @@
+"""A GPU that is none: tensors of a device `fakegpu` have shapes and no values, and whatever would wait for a GPU raises there.
+
+Tensors of `fakegpu` under FakeTensorMode raise on item, tolist, bool, nonzero, boolean masks and mixed devices; `NoHost` raises on what
+they let pass: CPU tensors as arguments, zero-dimensional ones included.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from core import graphs, transfer
+
+SENDING = torch.ops.aten.to, torch.ops.aten._to_copy
+
+
+class NoHost(TorchDispatchMode):
+    """Raises when an operation mixes host and device. Copies to the device pass outside of `strict`, back never; `sends` counts them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sends, self.strict = 0, False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        leaves = tree_leaves((args, kwargs))
+        given = [x for x in leaves if isinstance(x, torch.Tensor)]
+        before = {x.device.type for x in given}
+        to = next((x for x in leaves if isinstance(x, torch.device) and x.type == "fakegpu"), None)
+        if func.overloadpacket in SENDING and before == {"cpu"} and to is not None and not self.strict:
+            self.sends += 1         # made here: of a single number FakeTensorMode knows the value, and would really copy it
+            dtype = next((x for x in leaves if isinstance(x, torch.dtype)), given[0].dtype)
+            return torch.empty(given[0].shape, dtype=dtype, device=to)
+        out = func(*args, **kwargs or {})
+        if before | {x.device.type for x in tree_leaves(out) if isinstance(x, torch.Tensor)} == {"cpu", "fakegpu"}:
+            raise AssertionError(f"{func} goes between host and device")
+        return out
+
+
+@cache
+def device() -> torch.device:
+    torch.utils.backend_registration._setup_privateuseone_for_python_backend("fakegpu")
+    return torch.device("fakegpu", 0)
+
+
+@contextmanager
+def gpu() -> Iterator[tuple[torch.device, NoHost]]:
+    where = device()
+    with FakeTensorMode(), torch.inference_mode(), NoHost() as watch:
+        yield where, watch
+    transfer.constant.cache_clear()             # it holds tensors of this mode
+
+
+class Runner(graphs.Runner):
+    """Captures as CUDA would: the second call of a region must find everything on the device."""
+
+    def __init__(self, where: torch.device, watch: NoHost) -> None:
+        super().__init__(where)
+        self.mode, self.patience, self.done = "static", 0, []
+        runner = self
+
+        class Strict(graphs._Static):
+            def prepare(self, pool) -> bool:
+                self.call()
+                watch.strict = True
+                try:
+                    self.outputs = self.call()
+                finally:
+                    watch.strict = False
+                runner.done.append(type(self.region).__name__)
+                return False
+
+            def again(self) -> None:
+                pass
+
+        self.kind = Strict
