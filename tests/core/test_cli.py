@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core import cli, commands, trace
+from core import cli, commands, graphs, trace
 from core.trace import Trace
 from tests.core import check, tiny
 from tests.core.test_text import TEMPLATE
@@ -124,6 +124,18 @@ def test_same_seed_same_trace(models, capsys):
 def test_no_tables(models, capsys):
     made = trace.parse(run(capsys, argv(models, "--prompt", "Hi", "--json", "-", "--no-tables"))[1])
     assert all(r.tables == [] for r in made.rounds) and any(r.drafted for r in made.rounds)
+
+
+def test_the_trace_says_what_was_captured(models, capsys, monkeypatch):
+    def said(*more):
+        code, out, err = run(capsys, argv(models, "--prompt", "abab", "--json", "-", *more))
+        assert code == 0, err
+        return json.loads(out)["run"]["graphs"]
+
+    assert said().startswith("off: a CPU") and said("--no-graphs") == "off: --no-graphs"
+    of = graphs.of
+    monkeypatch.setattr(graphs, "of", lambda target, wanted: of(target, True if wanted is None else wanted))
+    assert said() == "static" and said("--no-graphs") == "off: --no-graphs"
 
 
 @pytest.mark.parametrize("n", [0, 1])

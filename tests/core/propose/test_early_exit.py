@@ -64,6 +64,15 @@ def test_a_prefix_drafts_what_a_model_of_its_layers_would():
             torch.testing.assert_close(got, tiny.logits_after(short, [*tokens, *draft.tokens[:i].tolist()]), rtol=0, atol=1e-9)
 
 
+def test_a_draft_that_looks_at_its_tokens_is_never_captured():
+    to = tiny.target()
+    assert EarlyExit(to, "1").direct is None
+    for confidence in (0.0, 0.6):
+        to.graphs = None
+        tiny.decode(to, EarlyExit(to, "1", confidence=confidence), graphs=True)
+        assert {type(key[0]).__name__ for key in to.graphs.kept} == ({"Step"} if confidence else {"Step", "ExitChain"})
+
+
 def test_confidence_ends_a_draft_behind_the_first_unsure_token():
     to = tiny.target()
     _, rounds = tiny.decode(to, EarlyExit(to, "1", confidence=0.6), sampling=Sampling(1.0), draft_len=6, seed=1, max_new_tokens=30)
