@@ -165,14 +165,16 @@ class _Captured(_Static):
     """The same, recorded by CUDA. Warm-up and capture write the entries that the replay writes again."""
 
     def prepare(self, pool: Any) -> bool:
-        here, side = torch.cuda.current_stream(), torch.cuda.Stream()
-        side.wait_stream(here)
-        with torch.cuda.stream(side):           # libraries make their workspaces and plans before the capture
-            self.call()
-        here.wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=pool, capture_error_mode="thread_local"):       # other threads may serve a page meanwhile
-            self.outputs = self.call()
+        where = next(x.device for x in self.inputs if x is not None)
+        with torch.cuda.device(where):
+            here, side = torch.cuda.current_stream(), torch.cuda.Stream()
+            side.wait_stream(here)
+            with torch.cuda.stream(side):       # libraries make their workspaces and plans before the capture
+                self.call()
+            here.wait_stream(side)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph, pool=pool, capture_error_mode="thread_local"):   # other threads may serve a page meanwhile
+                self.outputs = self.call()
         return False
 
     def again(self) -> None:
@@ -183,8 +185,9 @@ def of(target: Target, wanted: bool | None) -> Runner:
     """The runner for a run on this target. wanted None: with CUDA alone."""
     if wanted is False:
         return Runner(target.device, False)
-    if not hasattr(target, "graphs"):
-        return Runner(target.device, False, why="the target runs through transformers")
+    direct = getattr(target, "direct", "the target runs through transformers")
+    if direct:
+        return Runner(target.device, False, why=direct)
     if wanted is None and target.device.type == "cpu":
         return Runner(target.device, False, why="a CPU runs every pass directly")
     if target.graphs is None:

@@ -41,6 +41,7 @@ class DecoderTarget:
         self.max_positions = model.config.max_positions
         self.eos_ids = model.config.eos_ids if eos_ids is None else eos_ids
         self.graphs: Runner | None = None       # made by the first run that captures
+        self.direct: str | None = None          # why its passes cannot be captured, in words: for weights of another library
 
     @property
     def device(self) -> torch.device:

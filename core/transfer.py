@@ -28,7 +28,7 @@ def fetch(flat: Tensor, layout: Layout) -> dict[str, list]:
         host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
         host.copy_(flat, non_blocking=True)
         done = torch.cuda.Event()
-        done.record()
+        done.record(torch.cuda.current_stream(flat.device))
         done.synchronize()
         flat = host
     values, out, at = flat.tolist(), {}, 0
@@ -55,7 +55,7 @@ def mark(device: torch.device) -> Mark:
     if device.type != "cuda":
         return time.perf_counter()
     event = torch.cuda.Event(enable_timing=True)
-    event.record()
+    event.record(torch.cuda.current_stream(device))
     return event
 
 

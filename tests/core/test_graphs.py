@@ -84,6 +84,8 @@ def test_who_runs_directly_and_why():
     class Other:
         device = torch.device("cpu")
     assert graphs.of(Other(), True).label == "off: the target runs through transformers"
+    to.direct = "quantised"
+    assert graphs.of(to, True).label == "off: quantised"
 
 
 # -- the window --------------------------------------------------------------------------------------------------------------------
