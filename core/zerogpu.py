@@ -95,6 +95,7 @@ class ZeroEngine(Engine):
         import torch
 
         from core import load, methods
+        from core.graphs import Runner
         pair = load.load(self.pair_name, device="cpu", dtype="float32", progress=self._report)
         for method in methods.available(pair):
             method.proposer(pair)
@@ -103,9 +104,7 @@ class ZeroEngine(Engine):
                 part.to(DEVICE, torch.bfloat16)
                 if getattr(part, "token_map", None) is not None:
                     part.token_map = part.token_map.to(DEVICE)
-        if hasattr(pair.target, "graphs"):      # the graph runner is not merged yet; when it is, this check goes
-            from core.graphs import Runner
-            pair.target.graphs = Runner(DEVICE, enabled=False, why="ZeroGPU lends its GPU for one call, a graph would not outlive it")
+        pair.target.graphs = Runner(DEVICE, enabled=False, why="ZeroGPU lends its GPU for one call, a graph would not outlive it")
         return pair
 
     def lines(self, request: RunRequest, known: dict[str, Any]) -> Iterator[str]:

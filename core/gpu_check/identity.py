@@ -43,12 +43,12 @@ def check(device: torch.device, limit_s: float) -> tuple[list[dict[str, Any]], l
     end = time.perf_counter() + limit_s
     pair = small_pair(device)
     found, late = [], []
-    plain = measure.decode(pair, methods.get("plain"), {}, measure.modes()[0], PROMPT, NEW_TOKENS).tokens
+    plain = measure.decode(pair, methods.get("plain"), {}, measure.MODES[0], PROMPT, NEW_TOKENS).tokens
     todo = [(*v, pair) for v in variants()]
     perfect = shapes.target_pair(shapes.SMALL, torch.float64, device)       # the same seed: the same weights
     shapes.give(perfect, "draft", perfect.target.model)
     todo.append(("draft, the target itself", methods.get("draft"), {}, {}, perfect))
-    for graphs in measure.modes():
+    for graphs in measure.MODES:
         for label, method, settings, more, whose in todo:
             if time.perf_counter() > end:
                 late.append(_named(label, graphs))
@@ -65,5 +65,5 @@ def check(device: torch.device, limit_s: float) -> tuple[list[dict[str, Any]], l
     return found, late
 
 
-def _named(label: str, graphs: bool | None) -> str:
-    return label if graphs is None else f"{label}, graphs {'on' if graphs else 'off'}"
+def _named(label: str, graphs: bool) -> str:
+    return f"{label}, graphs {'on' if graphs else 'off'}"

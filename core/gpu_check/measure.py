@@ -14,24 +14,19 @@ from typing import Any
 import torch
 
 from core import costs, transfer
+from core import graphs as graph_runners
 from core.load import Pair
 from core.loop import Decoding, Options
 from core.methods import Method
 from core.target import Target
 from core.trace import Round
 
-# The graph runner is not merged yet. When it is: HAS_GRAPHS = True, and what asks for it goes.
-HAS_GRAPHS = any(f.name == "graphs" for f in dataclasses.fields(Options))
+MODES = (False, True)       # values of Options.graphs to try
 SYNC = "called a synchronizing CUDA operation"      # torch's own words under set_sync_debug_mode("warn")
 
 
-def modes() -> tuple[bool | None, ...]:
-    """Values of Options.graphs to try; None: this version has no such choice."""
-    return (False, True) if HAS_GRAPHS else (None,)
-
-
-def options(n: int, graphs: bool | None, **more: Any) -> Options:
-    return Options(max_new_tokens=n, ignore_eos=True, record=False, **more, **({} if graphs is None else {"graphs": graphs}))
+def options(n: int, graphs: bool, **more: Any) -> Options:
+    return Options(max_new_tokens=n, ignore_eos=True, record=False, graphs=graphs, **more)
 
 
 @dataclasses.dataclass
@@ -99,7 +94,7 @@ def bandwidth(device: torch.device, size: int = 1 << 30) -> float:
     return 2 * size / seconds(lambda: copy.copy_(source), device, 5)
 
 
-def warm_ups(graphs: bool | None) -> int:
+def warm_ups(graphs: bool) -> int:
     """Runs before one that is measured or watched: what a first run meets a second time, a second one captures."""
     return 2 if graphs else 1
 
@@ -123,13 +118,10 @@ def passes(target: Target, lengths: Sequence[int], repeats: int, graph: bool) ->
     return out
 
 
-def draft_step(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool | None) -> float | None:
+def draft_step(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool) -> float | None:
     """Median seconds of a drafted token, None where nothing is drafted."""
-    more = {}
-    if HAS_GRAPHS:
-        from core.graphs import of
-        more = {"runner": of(pair.target, graphs)}
-    return costs.draft_seconds(pair.target, method.proposer(pair, settings), 5, **more) if method.drafts else None
+    runner = graph_runners.of(pair.target, graphs)
+    return costs.draft_seconds(pair.target, method.proposer(pair, settings), 5, runner=runner) if method.drafts else None
 
 
 def captured(act: Callable[[], object]) -> Callable[[], None]:
@@ -179,7 +171,7 @@ class Decoded:
     complete: bool                  # whether the time sufficed
 
 
-def decode(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool | None, prompt: list[int], n: int, limit_s: float = 1e9,
+def decode(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool, prompt: list[int], n: int, limit_s: float = 1e9,
            **more: Any) -> Decoded:
     """Greedy (or as `more` says), recorder off, to exactly n tokens unless limit_s seconds are over first."""
     device = pair.target.device

@@ -25,7 +25,6 @@ def check(device: torch.device, seconds: float = SECONDS, which: Sequence[shapes
     began = time.perf_counter()
     report("copy bandwidth")
     out: dict[str, Any] = {"version": VERSION, "device": _device(device), "software": runner.software(),
-                           "graphs": "on and off" if measure.HAS_GRAPHS else "not in this version",
                            "bandwidth_bytes_per_s": measure.bandwidth(device, copied), "identity": [], "shapes": [], "skipped": []}
     report("identity in float64")
     out["identity"], late = identity.check(device, seconds / 3)
@@ -71,7 +70,7 @@ def _waits_once(r: dict[str, Any]) -> bool:
 def table(result: dict[str, Any]) -> str:
     """The record in words and columns, for a terminal."""
     lines = [f"{result['device']['name']}, torch {result['software']['torch']}; copies move {result['bandwidth_bytes_per_s'] / 1e9:.0f} GB/s "
-             f"(read and written); CUDA graphs: {result['graphs']}"]
+             "(read and written)"]
     runs = result["identity"]
     lines.append(f"\nidentity, float64: {sum(r['equal'] for r in runs)} of {len(runs)} runs give plain decoding's tokens, "
                  f"{sum(map(_waits_once, runs))} wait for the device once a round and nowhere else")
@@ -117,8 +116,8 @@ def _met(yes: bool) -> str:
     return "met" if yes else "missed"
 
 
-def _switch(graphs: bool | None) -> str:
-    return "-" if graphs is None else "on" if graphs else "off"
+def _switch(graphs: bool) -> str:
+    return "on" if graphs else "off"
 
 
 def _columns(head: list[str], rows: list[list[str]]) -> list[str]:

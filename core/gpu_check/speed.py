@@ -53,13 +53,13 @@ def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: f
         times = measure.passes(pair.target, LENGTHS, REPEATS, graph)
         out["passes"]["graphs" if graph else "eager"] = {
             "ms": {str(k): 1e3 * s for k, s in times.items()}, "share_of_bandwidth": read / bytes_per_s / times[1]}
-    for graphs in measure.modes():
+    for graphs in measure.MODES:
         out["methods"] += _methods(pair, graphs, out["passes"], end, skipped, report)
     out["peak_memory_bytes"] = memory.bytes()
     return out, skipped
 
 
-def _methods(pair: Pair, graphs: bool | None, passes: dict[str, Any], end: float, skipped: list[str],
+def _methods(pair: Pair, graphs: bool, passes: dict[str, Any], end: float, skipped: list[str],
              report: Callable[[str], None]) -> list[dict[str, Any]]:
     """Plain first: a projection is against its round."""
     table = {int(k): ms / 1e3 for k, ms in passes["graphs" if graphs and "graphs" in passes else "eager"]["ms"].items()}
@@ -68,7 +68,7 @@ def _methods(pair: Pair, graphs: bool | None, passes: dict[str, Any], end: float
         method = methods.get(name)
         if method.needs and method.needs not in pair.drafts:
             continue
-        label = f"{pair.name} {name}" + ("" if graphs is None else f", graphs {'on' if graphs else 'off'}")
+        label = f"{pair.name} {name}, graphs {'on' if graphs else 'off'}"
         if time.perf_counter() > end:
             skipped.append(f"{label}: the time was over")
             continue
@@ -83,7 +83,7 @@ def _methods(pair: Pair, graphs: bool | None, passes: dict[str, Any], end: float
     return found
 
 
-def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: bool | None, table: dict[int, float], end: float) -> dict[str, Any]:
+def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: bool, table: dict[int, float], end: float) -> dict[str, Any]:
     """overhead: of a round, what is neither its draft steps nor its pass; with graphs, what lies outside their replays. None where the
     pass is not a whole one and no replay tells its cost."""
     for _ in range(measure.warm_ups(graphs)):

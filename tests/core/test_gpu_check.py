@@ -40,7 +40,7 @@ def test_every_method_and_tree_gives_plain_tokens(monkeypatch):
     monkeypatch.setattr(identity, "NEW_TOKENS", 12)
     found, late = identity.check(CPU, 1e6)
     assert not late and {r["run"].split()[0].rstrip(",") for r in found} == set(methods.METHODS)
-    assert len(found) == len(measure.modes()) * (len(list(identity.variants())) + 1)
+    assert len(found) == len(measure.MODES) * (len(list(identity.variants())) + 1)
     assert all(r["equal"] for r in found) and all(r["syncs_elsewhere"] is None for r in found)
     assert all(r["waits_per_round"] == 1 for r in found)
     last = [r for r in found if r["run"] == "draft, the target itself"]
@@ -129,7 +129,7 @@ def test_projection_is_the_closed_form_of_the_measured_costs():
 def test_waits_are_counted_and_synchronisations_elsewhere_named():
     pair = shapes.target_pair(TINY, torch.float32, CPU)
     with measure.watched(CPU) as watch:
-        run_ = measure.decode(pair, methods.get("lookup"), {}, measure.modes()[0], [1, 2, 1, 2], 8)
+        run_ = measure.decode(pair, methods.get("lookup"), {}, measure.MODES[0], [1, 2, 1, 2], 8)
     assert watch.waits == len(run_.rounds) > 0 and watch.elsewhere is None
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
