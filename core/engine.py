@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +58,8 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._start = threading.Lock()
         self._busy = threading.Lock()
+        # PyTorch keeps some 8 MB for every thread that ever decoded, and Gradio gives each line of a stream to another one
+        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="specscope-decode")
         self._pair: Any = None
         self._threads = 1
         self._costs: dict[str, dict[str, Any]] = {}
@@ -114,7 +118,7 @@ class Engine:
         self._need_model()
         with self._alone():
             if self._calibration is None or redo:
-                self._calibration = self._calibrate()
+                self._calibration = self._decoder.submit(copy_context().run, self._calibrate).result()
             return self._calibration
 
     def _calibrate(self) -> dict[str, Any]:
@@ -156,7 +160,12 @@ class Engine:
         """
         self._need_model()
         with self._alone():
-            yield from self._stream(request)
+            lines = self._stream(request)
+            try:
+                while line := self._decoder.submit(next, lines, None).result():
+                    yield line
+            finally:
+                self._decoder.submit(lines.close).result()
 
     def _stream(self, request: RunRequest, limit_s: float = TIME_LIMIT) -> Iterator[str]:
         import time

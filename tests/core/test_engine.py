@@ -68,6 +68,17 @@ def test_leaving_in_the_middle_frees_the_engine(engine):
     assert stream(engine, baseline=False)
 
 
+def test_one_thread_decodes_whoever_asks_for_the_next_line(engine, monkeypatch):
+    threads, write = set(), trace.round_line
+    monkeypatch.setattr(trace, "round_line", lambda r: (threads.add(threading.get_ident()), write(r))[1])
+    lines, out = engine.stream(RunRequest("Name two colours.", max_new_tokens=6, baseline=False)), []
+    while not out or out[-1]:
+        asks = threading.Thread(target=lambda: out.append(next(lines, None)))
+        asks.start()
+        asks.join()
+    assert len(out) > 4 and len(threads) == 1
+
+
 def test_second_visitor_waits_for_the_first(engine):
     running = engine.stream(RunRequest("Tell a long story.", max_new_tokens=64, baseline=False))
     next(running)
