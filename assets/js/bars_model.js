@@ -18,9 +18,8 @@ export function barRows(table, { drafted = null, drawn = null, limit = 6 } = {})
   // min of sums is not the sum of mins: the record carries the overlap of what it does not list.
   const restAgreed = hasQ ? (o.overlap ?? 0) + hidden.reduce((s, r) => s + Math.min(r.p, r.q), 0) : null;
   if (rest.p > 5e-7 || (rest.q ?? 0) > 5e-7) rows.push(split(rest, restAgreed));
-  const scale = Math.max(...rows.map((r) => Math.max(r.p, r.q ?? 0)), 1e-9);
-  const scaleResidual = Math.max(...rows.map((r) => r.residual ?? 0), 1e-9);
-  return { rows, hasQ, hasResidual: Boolean(table.residual), overlap: table.overlap, scale, scaleResidual };
+  const scale = Math.max(...rows.map((r) => Math.max(r.p, r.q ?? 0, r.residual ?? 0)), 1e-9);   // one scale for all three: their bars are compared
+  return { rows, hasQ, hasResidual: Boolean(table.residual), overlap: table.overlap, scale };
 }
 
 function split(row, agreed) {

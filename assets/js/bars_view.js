@@ -36,7 +36,7 @@ export function createBars(words) {
     const kind = r.isDrafted ? (d ? d.verdict : "pending") : r.isDrawn ? "recovered" : null;
     const tr = el("tr", { class: r.isDrafted ? "ss-isdrafted" : null }, el("th", { scope: "row", class: r.others ? "ss-others" : null }, el("span", { class: "ss-name", "data-kind": kind, text: name, title: r.others ? null : visible(r.text).slice(0, 400), dir: "auto" })), cell);
     if (m.hasResidual) {
-      const res = el("span", { class: "ss-bar ss-r" }, ...[piece("residual", r.residual, m.scaleResidual)].filter(Boolean));
+      const res = el("span", { class: "ss-bar ss-r" }, ...[piece("residual", r.residual, m.scale)].filter(Boolean));
       res.append(el("span", { class: "ss-num", text: prob(r.residual) }));
       if (r.isDrawn) res.append(el("b", { class: "ss-drawn" }, "↻ ", el("span", { text: words.bars.drawn })));
       tr.append(el("td", { class: "ss-rescell" }, res));
@@ -73,9 +73,9 @@ export function createBars(words) {
     const rows = hideP ? [...m.rows].sort((a, b) => a.others - b.others || b.q - a.q) : m.rows;
     const longest = Math.max(...m.rows.map((r) => (r.others ? 9 : Array.from(short(r.text, 16)).length)));
     const body = el("table", { style: { "--ss-name": longest } }, el("caption", { class: "ss-vh", text: words.bars.caption }),
-      el("colgroup", {}, el("col", { class: "ss-cname" }), el("col"), m.hasResidual && el("col", { class: "ss-cres" })),
+      el("colgroup", {}, el("col", { class: "ss-cname" }), el("col"), m.hasResidual && el("col")),
       el("thead", { class: "ss-vh" }, el("tr", {}, ...words.bars.head.slice(0, m.hasResidual ? 3 : 2).map((h) => el("th", { scope: "col", text: h })))),
-      el("tbody", {}, ...rows.map((r) => row(r, m, hideP ? { ...who, verdict: "pending" } : who, pin, hideP))));
+      el("tbody", {}, ...rows.map((r) => row(r, m, who && { ...who, verdict: hideP ? "pending" : d && !open ? "lit" : who.verdict }, pin, hideP))));
     const notes = [];
     if (pin !== null) notes.push(words.bars.pinNote(who));
     if (m.hasQ && m.overlap !== null && !hideP) notes.push(words.bars.overlap(m.overlap));

@@ -26,6 +26,9 @@ export function short(text, limit = 18) {
   return chars.length <= limit ? chars.join("") : chars.slice(0, limit - 1).join("") + "…";
 }
 
+// In a sentence: between its language's quotation marks, so that a comma is seen to be the token.
+export const quoted = (text, marks = "“”", limit = 24) => `${marks[0]}${short(text, limit)}${marks[1]}`;
+
 // Shown in running text: [lead, body, breaks]; the mark goes on the body, spaces and line breaks act naturally around it.
 export function pieces(text) {
   const lead = text.match(/^ */)[0];

@@ -2,8 +2,9 @@
 import { say } from "./dom.js";
 import { mount } from "./player.js";
 import { langOf, wordsFor } from "./languages.js";
-import { presenting, setPresent, watchPresent } from "./present.js";
+import { addLeave, presenting, setPresent, watchPresent } from "./present.js";
 import { createSettings } from "./settings_view.js";
+import { openTab } from "./tabs_nav.js";
 import { createAddress } from "./url_state.js";
 
 let plotly = null;
@@ -13,6 +14,13 @@ export function started() {
   const player = document.getElementById("player"), box = player?.getBoundingClientRect();
   const still = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
   if (box && (box.top < -80 || box.top > window.innerHeight * 0.6)) player.scrollIntoView({ behavior: still ? "auto" : "smooth" });
+}
+
+// Where controls lie below the player (phones), the way to them is long.
+function toControls() {
+  const box = document.querySelector("#prompt textarea");
+  box?.scrollIntoView({ block: "center" });
+  box?.focus({ preventScroll: true });
 }
 
 // Plotly comes late and from our own server: first paint does not wait for its megabytes.
@@ -58,8 +66,13 @@ export function openAddress() {
   opened = true;
   document.documentElement.classList.add("ss-host");
   document.documentElement.lang = language();
-  const name = () => document.getElementById("theme")?.setAttribute("aria-label", wordsFor(language()).player.share.theme.label);
+  const leave = addLeave(presentChanged), name = () => {
+    document.getElementById("theme")?.setAttribute("aria-label", wordsFor(language()).player.share.theme.label);
+    leave(wordsFor(language()).player.share.leave);
+  };
   name();
+  // A tab that was clicked keeps the keyboard's focus, and the arrow keys with it: they belong to what the tab shows.
+  document.addEventListener("click", (e) => { const tab = e.detail > 0 && e.target.closest?.(".ss-tabs [role=tab]"); if (tab) tab.blur(); });
   onLanguage(name);
   if (address.read().view) setPresent(true);
   watchPresent(presentChanged);
@@ -68,7 +81,7 @@ export function openAddress() {
 export function gradioPlayer(element, props, watch, trigger) {
   openAddress();
   const path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", root = element.querySelector(".ss-mount"), start = address.read();
-  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: () => address.flush(), present };
+  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: () => address.flush(), present, intro: { lesson: () => openTab("lesson"), own: toControls } };
   let player = mount(root, { ...options, ndjson: props.value ?? "", words: wordsFor(language()).player, place: start.round === null && !start.run ? null : { run: start.run, round: start.round, step: start.step } });
   const known = () => window.Specscope.players ??= [];
   const place = known().push(player) - 1;

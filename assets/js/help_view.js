@@ -1,4 +1,4 @@
-// The legend (colour and shape of each state) and the list of keys.
+// The legend (colour and shape of each state), the list of keys, and every term with its definition.
 import { el } from "./dom.js";
 
 // Pressing an entry singles its tokens out in the text; pressing it again lets go. `change(kinds)` gets the list that is pressed.
@@ -19,6 +19,7 @@ export function createLegend(words, change = null) {
 export function createHelp(words) {
   const dialog = el("dialog", { class: "ss-help", "aria-label": words.controls.help });
   dialog.append(el("dl", {}, ...words.keys.flatMap(([key, what]) => [el("dt", { text: key }), el("dd", { text: what })])),
+    el("h2", { text: words.allWords }), el("dl", { class: "ss-allwords" }, ...Object.values(words.glossary).flatMap(([name, what]) => [el("dt", { text: name }), el("dd", { text: what })])),
     el("button", { type: "button", class: "ss-btn ss-wide", text: words.controls.close, onclick: () => dialog.close() }));
   dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(); });
   return { root: dialog, toggle: () => (dialog.open ? dialog.close() : dialog.showModal()) };

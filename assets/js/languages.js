@@ -1,6 +1,8 @@
 // The languages of the page: for each, one table of words a part. A third language is a translation of the words_*_en.js files,
 // its lines here, and one file in spec_ui/words.
 import { EN } from "./words_en.js";
+import { GLOSSARY_EN } from "./words_glossary_en.js";
+import { INTRO_EN } from "./words_intro_en.js";
 import { FASTER_EN } from "./words_faster_en.js";
 import { LESSON_EN } from "./words_lesson_en.js";
 import { LOSSLESS_EN } from "./words_lossless_en.js";
@@ -8,6 +10,8 @@ import { METHODS_EN } from "./words_methods_en.js";
 import { SHARE_EN } from "./words_share_en.js";
 import { WHATIF_EN } from "./words_whatif_en.js";
 import { RU } from "./words_ru.js";
+import { GLOSSARY_RU } from "./words_glossary_ru.js";
+import { INTRO_RU } from "./words_intro_ru.js";
 import { FASTER_RU } from "./words_faster_ru.js";
 import { LESSON_RU } from "./words_lesson_ru.js";
 import { LOSSLESS_RU } from "./words_lossless_ru.js";
@@ -16,8 +20,8 @@ import { SHARE_RU } from "./words_share_ru.js";
 import { WHATIF_RU } from "./words_whatif_ru.js";
 
 export const LANGUAGES = {
-  en: { player: { ...EN, whatif: WHATIF_EN, share: SHARE_EN, lang: "en" }, lesson: LESSON_EN, lossless: LOSSLESS_EN, faster: FASTER_EN, methods: METHODS_EN },
-  ru: { player: { ...RU, whatif: WHATIF_RU, share: SHARE_RU, lang: "ru" }, lesson: LESSON_RU, lossless: LOSSLESS_RU, faster: FASTER_RU, methods: METHODS_RU },
+  en: { player: { ...EN, whatif: WHATIF_EN, share: SHARE_EN, intro: INTRO_EN, glossary: GLOSSARY_EN, lang: "en" }, lesson: LESSON_EN, lossless: LOSSLESS_EN, faster: FASTER_EN, methods: METHODS_EN },
+  ru: { player: { ...RU, whatif: WHATIF_RU, share: SHARE_RU, intro: INTRO_RU, glossary: GLOSSARY_RU, lang: "ru" }, lesson: LESSON_RU, lossless: LOSSLESS_RU, faster: FASTER_RU, methods: METHODS_RU },
 };
 
 export const langOf = (x) => (typeof x === "string" && Object.hasOwn(LANGUAGES, x) ? x : "en");

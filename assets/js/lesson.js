@@ -1,15 +1,17 @@
 // The lesson: a card with one thing to do, and a player in which to do it. The page sees by itself when it is done.
 import { el, say } from "./dom.js";
 import { prose, rich } from "./glossary.js";
-import { countDone, isDone, LESSON, openingStep, openingToken, predictPlace, withDone } from "./lesson_steps.js";
+import { countDone, isDone, LESSON, openingPlace, openingStep, predictPlace, QUIZ, withDone, withoutDone } from "./lesson_steps.js";
 import { createQuiz, createPredict } from "./lesson_asks.js";
 import { mount } from "./player.js";
 import { runText } from "./lesson_runs.js";
 import { cleanRuns, loadRun } from "./runs.js";
 
-export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, onProgress = () => {}, present = null }) {
+export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, answers = null, onProgress = () => {}, present = null }) {
   const all = cleanRuns(runs), order = [...all].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);
   let n = Math.min(LESSON.length, Math.max(1, start)), mask = done, run = null, answer = null, began = "", opening = 0, justDone = false;
+  // What was chosen in the quiz. A quiz that the address calls done was answered rightly: nothing else is called done.
+  const chosen = answers ?? words.questions.map((q) => (isDone(done, QUIZ) ? q.right : null));
   const dots = el("ol", { class: "ss-dots", "aria-label": words.title }), where = el("p", { class: "ss-label" }), title = el("h2", { tabindex: "-1" }), text = el("div", {}), task = el("p", { class: "ss-task" }), ask = el("div", { class: "ss-ask" }), outcome = el("p", { class: "ss-outcome", role: "status" }), status = el("p", { class: "ss-sub", role: "status" });
   const button = (name, act, more = "") => el("button", { type: "button", class: `ss-btn ss-wide ${more}`, "data-act": name, text: words[name], onclick: act });
   const back = button("back", () => open(n - 1)), next = button("next", () => open(n + 1), "ss-next");
@@ -35,8 +37,17 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
   function finish() {
     mask = withDone(mask, n);
     justDone = true;
+    delete stage.dataset.veil;
     onProgress({ lesson: n, done: mask });
+    // What the card grows by must not push the run away from under the hand that is on it.
+    const before = stage.getBoundingClientRect().top, held = stage.matches(":hover");
     drawCard();
+    if (held) window.scrollBy(0, stage.getBoundingClientRect().top - before);
+  }
+  function answered(allRight) {
+    answer = allRight ? "all" : null;
+    if (allRight) check();
+    else if (isDone(mask, QUIZ)) { mask = withoutDone(mask, QUIZ); justDone = false; onProgress({ lesson: n, done: mask }); drawCard(); }
   }
 
   function drawDots() {
@@ -46,7 +57,7 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     const w = words.steps[LESSON[n - 1].id], finished = isDone(mask, n);
     drawDots();
     say(where, `${words.step(n)} · ${words.progress(countDone(mask))}`);
-    say(outcome, finished ? `✓ ${w.done}${countDone(mask) === LESSON.length ? ` ${words.finished}` : ""}` : "");
+    say(outcome, finished ? `✓ ${w.done}${countDone(mask) === LESSON.length && (justDone || n === LESSON.length) ? ` ${words.finished}` : ""}` : "");
     outcome.hidden = !finished;
     say(barText, finished ? `✓ ${w.done}` : "");
     bar.hidden = !finished || !justDone;
@@ -63,6 +74,7 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     answer = null;
     justDone = false;
     began = "";
+    delete card.dataset.open;
     const mine = ++opening, step = LESSON[n - 1], w = words.steps[step.id];
     onProgress({ lesson: n, done: mask });
     say(title, w.title);
@@ -78,26 +90,30 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
       say(status, found ? "" : all.length ? words.missing : words.noRuns);
       if (found && found !== run) { run = found; player.update(await runText(found)); }
       if (mine !== opening) return;
+      if (step.id === "length") player.whatif.length.reset();
       player.whatif.root.open = Boolean(step.whatif);
       stage.dataset.focus = step.whatif ? "whatif" : "round";
+      // The future must not answer what is asked.
+      if (step.id === "predict" && found && !isDone(mask, n)) stage.dataset.veil = "yes"; else delete stage.dataset.veil;
       if (found) place(step);
-      if (step.id === "quiz") ask.append(createQuiz(words, () => { answer = "all"; check(); }));
+      if (step.id === "quiz") ask.append(createQuiz(words, chosen, answered));
       if (step.id === "predict" && found) askPredict();
     } catch {
       if (mine === opening) say(status, words.failed);
     }
     // The two frames in which the player draws what was set up belong to the opening.
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { if (mine === opening) { opening = 0; began = print(); } }, 0)));
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { if (mine === opening) { opening = 0; began = print(); card.dataset.open = n; } }, 0)));
   }
   function place(step) {
     const { trace, steps } = player, ends = steps.flatMap((s, k) => (steps[k + 1]?.r !== s.r ? [k] : []));
     player.go(openingStep(step.id, trace, steps, ends));
-    const token = openingToken(step.id, trace.rounds[steps[player.at].r]);
-    if (token !== null) player.select(token);
+    const at = openingPlace(step.id, trace);
+    if (at !== null) player.select(at.i);
+    say(status, step.id === "quiz" ? "" : words.placed(steps[player.at].r));
   }
   function askPredict() {
     const at = predictPlace(player.trace), d = player.trace.rounds[at.r].drafted[at.i];
-    ask.append(createPredict(words.predict, d, () => { answer = "given"; player.go(player.steps.findIndex((s) => s.r === at.r && s.phase === "verdict" && s.i === at.i)); check(); }));
+    ask.append(createPredict(words.predict, d, () => { answer = "given"; delete stage.dataset.veil; player.go(player.steps.findIndex((s) => s.r === at.r && s.phase === "verdict" && s.i === at.i)); check(); }));
   }
   async function suitable(step) {
     if (run && step.needs(await loadRun(run))) return run;
@@ -115,5 +131,5 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
   // The recordings are fetched when the lesson is looked at, not before.
   function seen() { if (!begun) { begun = true; open(n, false); } }
   drawCard();
-  return { seen, open, player, get n() { return n; }, get mask() { return mask; }, destroy() { document.removeEventListener("keydown", onKey, true); player.destroy(); root.replaceChildren(); } };
+  return { seen, open, player, get n() { return n; }, get mask() { return mask; }, get answers() { return chosen; }, destroy() { document.removeEventListener("keydown", onKey, true); player.destroy(); root.replaceChildren(); } };
 }

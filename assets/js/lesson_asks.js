@@ -12,15 +12,18 @@ export function createPredict(words, d, answered) {
   return el("div", {}, el("p", { class: "ss-say2", text: words.ask(d.text, d.p, d.q) }), el("div", { class: "ss-sharerow" }, ...buttons), note);
 }
 
+// chosen: the option of each question, or null; kept by the caller, so that an answer is still there when one comes back.
+// `answered(allRight)` is called after every choice.
 let groups = 0;
-export function createQuiz(words, all) {
-  const right = words.questions.map(() => false);
+export function createQuiz(words, chosen, answered) {
   return el("div", { class: "ss-quiz" }, ...words.questions.map((q, k) => {
-    const name = `ss-quiz-${(groups += 1)}`, note = el("p", { class: "ss-note", role: "status" });
-    return el("fieldset", {}, el("legend", { text: q.ask }), ...q.options.map((option, i) => el("label", {}, el("input", { type: "radio", name, value: i, onchange: () => {
-      right[k] = i === q.right;
-      say(note, right[k] ? words.quiz.right : words.quiz.again);
-      if (right.every(Boolean)) all();
-    } }), el("span", { text: option }))), note);
+    const name = `ss-quiz-${(groups += 1)}`, note = el("p", { class: "ss-note", role: "status" }), tell = () => say(note, chosen[k] === null ? "" : chosen[k] === q.right ? words.quiz.right : words.quiz.again);
+    const option = (text, i) => {
+      const input = el("input", { type: "radio", name, value: i, onchange: () => { chosen[k] = i; tell(); answered(words.questions.every((x, j) => chosen[j] === x.right)); } });
+      input.checked = chosen[k] === i;
+      return el("label", {}, input, el("i", { class: "ss-radio", "aria-hidden": "true" }), el("span", { text }));
+    };
+    tell();
+    return el("fieldset", {}, el("legend", { text: q.ask }), ...q.options.map(option), note);
   }));
 }

@@ -1,7 +1,7 @@
 // The lesson's ten steps: what run each needs and when it is done. Pure functions of what the player shows.
-import { settleIndex, verdictOrder } from "./steps.js";
+import { settleIndex, tableFor, verdictOrder } from "./steps.js";
 import { isTree } from "./trace.js";
-import { lengths } from "./whatif_model.js";
+import { ceiling, dragsTo, lengths, sandbox, summary } from "./whatif_model.js";
 
 const ended = (round) => { const k = settleIndex(round); return k >= 0 ? round.emitted[k].kind : null; };
 const tested = (d) => d.verdict === "accepted" || d.verdict === "rejected";
@@ -21,6 +21,23 @@ export function predictPlace(trace) {
   return best && { r: best.r, i: best.i, k: best.k };
 }
 
+// A tested place at which a step can be done and seen: to pull q to an overlap of 0.95 few drags must be enough, to watch the dice land on p
+// a good part must be kept and a good part resampled. The place with the lowest score, or null.
+export function goodPlace(id, trace) {
+  let best = null;
+  trace.rounds.forEach((round, r) => round.drafted.forEach((d, i) => {
+    const table = r > 0 && tested(d) && d.u !== null ? tableFor(round, i) : null, box = table ? sandbox(table, { drafted: d.id, drawn: round.emitted.at(-1)?.id ?? null }) : null;
+    if (!box || box.at < 0) return;
+    const { overlap } = summary(box.cats);
+    if (id === "roll") { const score = Math.abs(overlap - 0.55); if (!best || score < best.score) best = { r, i, score }; return; }
+    if (overlap > 0.85 || ceiling(box.cats) < 0.97) return;
+    const drags = dragsTo(box.cats, AGREED);
+    if (drags !== null && (!best || drags < best.score)) best = { r, i, score: drags };
+  }));
+  return best && { r: best.r, i: best.i };
+}
+export const AGREED = 0.95;
+
 // Where the player stands just before a verdict falls.
 export const stepBefore = (steps, place) => steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i) - 1;
 
@@ -32,29 +49,36 @@ export const LESSON = [
   { id: "replaced", needs: (t) => t.rounds.some((r) => ended(r) === "recovered"), done: (s) => s.settled && ended(s.round) === "recovered" && (s.sel === "end" || s.round.drafted[s.sel]?.verdict === "rejected") },
   { id: "certain", needs: (t) => chainSampled(t) && anyDraft(t, (d) => tested(d) && d.p >= d.q), done: (s) => { const d = s.round.drafted[s.sel]; return Boolean(d) && s.step.phase !== "draft" && s.step.phase !== "verify" && tested(d) && d.u !== null && d.p >= d.q; } },
   { id: "reject", whatif: true, needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)), done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU },
-  { id: "roll", whatif: true, needs: chainSampled, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
-  { id: "agree", whatif: true, needs: chainSampled, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= 0.95 },
+  { id: "roll", whatif: true, needs: (t) => chainSampled(t) && goodPlace("roll", t) !== null, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
+  { id: "agree", whatif: true, needs: (t) => chainSampled(t) && goodPlace("agree", t) !== null, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= AGREED },
   { id: "length", whatif: true, needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.best < 10; }, done: (s) => s.whatif.open && s.whatif.length.best !== null && s.whatif.length.chosen > s.whatif.length.best },
   { id: "quiz", needs: () => true, done: (s) => s.answer === "all" },
 ];
+export const QUIZ = LESSON.length;
 
 // Where a step opens: a round in which there is something to do, so that nobody has to search for minutes.
 export function openingStep(id, trace, steps, ends) {
   const find = (test) => trace.rounds.findIndex((r, k) => k > 0 && test(r));
   if (id === "pass") { const r = Math.max(0, find((x) => x.drafted.length > 1)); return r ? ends[r - 1] + 1 : 0; }
   if (id === "predict") return stepBefore(steps, predictPlace(trace));
-  const wanted = { bonus: (r) => ended(r) === "recovered", replaced: (r) => ended(r) === "bonus" || r.drafted.every((d) => d.verdict === "accepted"), reject: (r) => r.drafted.some((d) => d.verdict === "accepted" && doubtful(d)),
-    certain: (r) => r.drafted.length > 1 && ended(r) === "recovered", roll: (r) => r.drafted.some(doubtful), agree: (r) => r.drafted.some(doubtful) }[id];
+  const place = openingPlace(id, trace);
+  if (place) return steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i);
+  const wanted = { bonus: (r) => ended(r) === "recovered", replaced: (r) => ended(r) === "bonus" || r.drafted.every((d) => d.verdict === "accepted"),
+    certain: (r) => r.drafted.length > 1 && ended(r) === "recovered" }[id];
   const r = wanted ? find(wanted) : -1;
   return r >= 0 ? ends[r] : ends[Math.min(1, ends.length - 1)];
 }
 
-// The token to choose when a step opens: for `reject` one that was kept though p < q; else whatever the player chose.
-export function openingToken(id, round) {
-  const i = id === "reject" ? round.drafted.findIndex((d) => d.verdict === "accepted" && doubtful(d)) : id === "roll" || id === "agree" ? round.drafted.findIndex(doubtful) : -1;
-  return i >= 0 ? i : null;
+// The token that a step is about, where there is one: the player then stands at its verdict (for `predict` just before it).
+export function openingPlace(id, trace) {
+  if (id === "predict") return predictPlace(trace);
+  if (id === "roll" || id === "agree") return goodPlace(id, trace);
+  if (id !== "reject") return null;
+  const kept = (d) => d.verdict === "accepted" && doubtful(d), r = trace.rounds.findIndex((x, k) => k > 0 && x.drafted.some(kept));
+  return r < 0 ? null : { r, i: trace.rounds[r].drafted.findIndex(kept) };
 }
 
 export const isDone = (mask, n) => ((mask >> (n - 1)) & 1) === 1;
 export const withDone = (mask, n) => mask | (1 << (n - 1));
+export const withoutDone = (mask, n) => mask & ~(1 << (n - 1));
 export const countDone = (mask) => LESSON.filter((_, i) => isDone(mask, i + 1)).length;

@@ -44,7 +44,7 @@ export function percent(x) {
 }
 
 export function rate(x) {
-  return x === null || x === undefined || !Number.isFinite(x) ? "–" : x >= 10 ? x.toFixed(0) : x.toFixed(1);
+  return x === null || x === undefined || !Number.isFinite(x) ? "–" : x >= 9.95 ? x.toFixed(0) : x.toFixed(1);
 }
 
 export const COUNT = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];

@@ -2,15 +2,16 @@
 import { el } from "./dom.js";
 import { langOf, wordsFor } from "./languages.js";
 import { mount } from "./player.js";
-import { setPresent, watchPresent } from "./present.js";
+import { addLeave, setPresent, watchPresent } from "./present.js";
 
 export function offline() {
   let data = {};
   try { data = JSON.parse(document.getElementById("ss-trace").textContent); } catch { data = {}; }
   const words = wordsFor(langOf(data.lang)).player, root = document.getElementById("player");
   watchPresent(() => {});
-  const player = mount(root, { ndjson: String(data.ndjson ?? ""), words, place: data.place ?? null, present: () => setPresent(true) });
+  addLeave(() => {})(words.share.leave);
+  document.body.prepend(el("header", { class: "ss-header" }, el("h1", { text: "Specscope" }), el("p", { text: words.offlineNote })));
+  const player = mount(root, { ndjson: String(data.ndjson ?? ""), words, place: data.place ?? null, intro: {}, present: () => setPresent(true) });
   (window.Specscope.players ||= []).push(player);
-  document.body.append(el("p", { class: "ss-offlinenote", text: words.offlineNote }));
   return player;
 }

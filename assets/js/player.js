@@ -3,8 +3,10 @@ import { createBars } from "./bars_view.js";
 import { createCards } from "./cards_view.js";
 import { createClock, SPEEDS } from "./clock.js";
 import { el, icon, say } from "./dom.js";
+import { runningText } from "./glyphs.js";
 import { createHelp, createLegend } from "./help_view.js";
 import { createRace } from "./race_chart.js";
+import { createIntro } from "./intro_view.js";
 import { langOf, wordsFor } from "./languages.js";
 import { presenting } from "./present.js";
 import { createScrub } from "./scrub_view.js";
@@ -29,8 +31,8 @@ export function defaultSelection(round, step) {
 }
 
 // words: one language's table (languages.js). place: {run, round, step} to open at. onPlace(place): where the reader is now.
-// send(request): a live branch. link(): the address to share. present(): begin the presenter's view. watchers get every change of state.
-export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true } = {}) {
+// intro: {lesson, own} puts the words for newcomers above. send(request): a live branch. link(): the address to share. present(): begin the presenter's view. watchers get every change of state.
+export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true, intro = null } = {}) {
   const reader = makeReader();
   let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0, raw = "", first = true;
 
@@ -45,13 +47,13 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   speed.value = "1";
   const where = el("span", { class: "ss-where" }), line = el("p", { class: "ss-line", "aria-live": "polite" });
   const caption = el("p", { class: "ss-caption" }), empty = el("p", { class: "ss-empty" }), lossy = el("span", { class: "ss-lossy", text: words.lossy, hidden: true });
-  const title = el("h2", {}), cost = el("p", { class: "ss-sub" });
+  const asked = el("p", { class: "ss-prompt", dir: "auto" }), title = el("h2", {}), cost = el("p", { class: "ss-sub" });
   const main = el("div", { class: "ss-body" },
-    el("div", { class: "ss-panel" }, stats.root, stats.why, text.root, line,
+    el("div", { class: "ss-panel" }, stats.root, stats.why, asked, text.root, line,
       el("div", { class: "ss-transport" }, el("span", { class: "ss-buttons" }, btn("first", icon("first"), () => go(0)), btn("back", icon("back"), () => go(at - 1)), play, btn("forward", icon("forward"), () => go(at + 1)), btn("last", icon("last"), () => go(steps.length - 1))),
         scrub.root, el("span", { class: "ss-side" }, where, speed, btn("help", "?", help.toggle))), createLegend(words, text.only), el("div", { class: "ss-captionrow" }, caption, lossy)),
     el("div", { class: "ss-panel ss-roundpanel" }, title, cost, cards.root, tree.root, el("div", { class: "ss-two" }, bars.root, race.root), timeline.root), whatif.root);
-  root.replaceChildren(el("div", { class: "ss", lang: words.lang }, empty, main, sharing?.root, help.root));
+  root.replaceChildren(el("div", { class: "ss", lang: words.lang }, intro && createIntro(words, intro), empty, main, sharing?.root, help.root));
 
   const clock = createClock({ steps: () => steps, at: () => at, move: (k) => go(k, true), ended: playState });
   function playState() {
@@ -96,6 +98,10 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
     const about = trace.run ? words.run(trace) : "";
     say(caption, about ? `${words.source[trace.source] ?? words.source.none} · ${about}` : "");
     lossy.hidden = trace.run?.lossless !== false;
+    const prompt = typeof trace.run?.prompt === "string" ? trace.run.prompt : "";
+    asked.hidden = !prompt;
+    say(asked, prompt ? `${words.prompt} ${runningText(prompt.slice(0, 4000))}` : "");
+    sharing?.draw(trace);
     if (!have) return;
     const step = steps[at], round = trace.rounds[step.r], view = { trace, step, sel };
     root.dataset.phase = step.phase;
@@ -105,7 +111,7 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
     stats.draw(trace, step, settled);
     for (const part of [text, scrub, cards, tree, bars, timeline, race, whatif]) part.draw(view);
     say(title, words.roundTitle(step.r, round, settled));
-    say(cost, words.roundCost(round, plainStep(trace), !trace.plain));
+    say(cost, words.roundCost(round, settled ? plainStep(trace) : null, !trace.plain));   // before the end nobody knows how many tokens it yields
     say(line, words.step(step, round, trace.rounds.length));
     say(where, words.where(step.r, trace.rounds.length));
     onState?.();
@@ -151,5 +157,5 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   }
   update(ndjson);
   return { update, go, goRound, select, whatif, openFile: sharing?.take, get raw() { return raw; }, get sel() { return sel; }, get words() { return words; }, recolour: race.recolour, get trace() { return trace; }, get at() { return at; }, get steps() { return steps; },
-    destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
+    destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); sharing?.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
 }

@@ -1,12 +1,24 @@
 // The presenter's view: large type, nothing but the player or the lesson, one key a step (clickers send PageDown and PageUp).
 const CLASS = "ss-present";
+export const CHANGED = "ss-presenting";   // told to the document after every change
 
 export const presenting = () => document.documentElement.classList.contains(CLASS);
 
 export function setPresent(on, changed = () => {}) {
   if (presenting() === on) return;
   document.documentElement.classList.toggle(CLASS, on);
+  if (on) window.scrollTo(0, 0);   // what is shown begins at the top, wherever the button was
+  document.dispatchEvent(new Event(CHANGED));
   changed(on);
+}
+
+// A way out that can be seen. Returns how to name it (its language may change).
+export function addLeave(changed) {
+  const button = document.body.appendChild(document.createElement("button"));
+  button.type = "button";
+  button.className = "ss-leave";
+  button.addEventListener("click", () => setPresent(false, changed));
+  return (text) => { button.textContent = text; };
 }
 
 // Escape leaves; `changed(on)` also writes the address.

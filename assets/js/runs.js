@@ -1,6 +1,7 @@
 // The recorded runs as the server lists them (spec_ui/run_list.py), fetched when chosen, and the run that stands in the Watch tab.
 import { el } from "./dom.js";
 import { short } from "./glyphs.js";
+import { openTab } from "./tabs_nav.js";
 import { finite, makeReader } from "./trace.js";
 
 const cache = new Map();
@@ -35,7 +36,7 @@ export async function openInWatch(entry) {
   if (!trace) return false;
   const head = { version: 1, run: trace.run, source: "recorded", name: entry.name }, lines = [head, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
   player.update(lines.map((l) => JSON.stringify(l)).join("\n") + "\n");
-  document.querySelector(".ss-tabs [role=tab]")?.click();
+  openTab("watch");
   window.scrollTo({ top: 0 });
   return true;
 }

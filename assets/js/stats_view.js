@@ -11,19 +11,19 @@ export function headline(trace, words) {
     perSecond: rate(t.perSecond), versus: step ? words.versus(rate(1 / step)) : "" };
   if (plainOnly) return { ...out, big: "1×", label: words.speed.plainRun, versus: "" };
   if (s.ratio === null) return out;
-  out.slow = s.ratio < 1;
+  out.slow = s.measured && s.ratio < 1;   // no verdict before plain decoding has a time of its own
   out.estimate = !s.measured;
-  out.label = s.measured ? words.speed.measured(s.ratio) : words.speed.estimate(s.ratio);
-  if (cost) out.why = out.slow ? words.speed.whySlow(cost) : words.speed.why(cost);
+  out.label = s.measured ? words.speed.measured(s.ratio) : words.speed.estimate;
+  if (cost && s.measured) out.why = out.slow ? words.speed.whySlow(cost) : words.speed.why(cost);
   return out;
 }
 
 // Pure: the same figures for the rounds that are settled at this step; null at the end, where they are the run's own.
 export function soFar(trace, step, settled) {
   const upto = step.r + (settled ? 1 : 0);
-  if (upto >= trace.rounds.length) return null;
+  if (upto >= trace.rounds.length || upto < 2) return null;
   const part = { ...trace, rounds: trace.rounds.slice(0, upto) }, t = tally(part), s = speedup(part);
-  return { ratio: s.ratio, perRound: t.perRound, tested: t.testedRate, perSecond: t.perSecond };
+  return { upto: upto - 1, ratio: s.ratio, perRound: t.perRound, tested: t.testedRate, perSecond: t.perSecond };
 }
 
 export function createStats(words) {
@@ -39,11 +39,12 @@ export function createStats(words) {
     el("div", { class: "ss-stat" }, el("div", {}, second, " ", versus), el("span", { text: words.perSecond }), here4));
   function draw(trace, step, settled) {
     const part = soFar(trace, step, settled);
-    for (const [key, n] of soFarNodes) { const x = part?.[key] ?? null; say(n, x === null ? "" : words.soFar(form[key](x))); }
+    for (const [key, n] of soFarNodes) { const x = part?.[key] ?? null; say(n, x === null ? "" : words.soFar(form[key](x), part.upto)); }
     const h = headline(trace, words);
     say(big, h.big); say(label, h.label); say(why, h.why); say(per, h.perRound); say(tested, h.tested); say(testedLabel, h.testedLabel); say(second, h.perSecond); say(versus, h.versus);
     badge.hidden = !h.estimate;
     root.dataset.slow = h.slow ? "yes" : "no";
+    root.dataset.estimate = h.estimate ? "yes" : "no";
     why.hidden = !h.why;
   }
   return { root, why, draw };

@@ -21,6 +21,7 @@ export function frame({ width, height, label, margin = {}, x, y, paint }) {
     parts.push(svg("text", { class: "ss-tick", x: box.left - 7, y: sy(t) + 4, "text-anchor": "end", text: y.label(t) }));
   }
   for (const t of x.ticks) parts.push(svg("text", { class: "ss-tick", x: sx(t), y: box.bottom + 16, "text-anchor": "middle", text: x.label(t) }));
+  if (y.title) parts.push(svg("text", { class: "ss-axistitle", x: box.left - 28, y: 12, text: y.title }));
   parts.push(svg("line", { class: "ss-base", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }));
   if (x.title) parts.push(svg("text", { class: "ss-axistitle", x: box.right, y: box.bottom + 32, "text-anchor": "end", text: x.title }));
   const marks = svg("g");

@@ -2,9 +2,12 @@
 import { el, say } from "./dom.js";
 import { lengths } from "./whatif_model.js";
 
+const HIGH = 72;   // of the highest bar, in pixels
+
 export function createLength(words, changed) {
   const bars = el("div", { class: "ss-lengths", role: "radiogroup", "aria-label": words.label }), note = el("p", { class: "ss-note", "aria-live": "polite" });
-  const root = el("section", { class: "ss-wlength" }, el("h3", { text: words.title }), bars, note);
+  const one = el("span", { class: "ss-oneline", "aria-hidden": "true" }, el("span", { text: words.one })), from = el("p", { class: "ss-sub" }), axis = el("span", { class: "ss-sub", "aria-hidden": "true" });
+  const root = el("section", { class: "ss-wlength" }, el("h3", { text: words.title }), from, el("div", { class: "ss-lengthbox" }, bars, one), axis, note);
   let data = null, chosen = null, trace = null, count = -1;
 
   function choose(k, focus = false) {
@@ -21,10 +24,14 @@ export function createLength(words, changed) {
     choose(Math.max(1, Math.min(data.rows.length, chosen + move)), true);
   });
   function show() {
+    one.hidden = !data?.best;
+    say(from, !data?.best ? "" : words.from(data));
+    say(axis, data ? words.axis(Boolean(data.best)) : "");
     if (!data) { bars.replaceChildren(); say(note, words.none); return; }
-    const top = Math.max(...data.rows.map((x) => x.speed ?? x.tokens));
-    bars.replaceChildren(...data.rows.map((x) => el("button", { type: "button", class: "ss-length", role: "radio", "aria-checked": String(x.k === chosen), tabindex: x.k === chosen ? "0" : "-1", "aria-label": words.row(x), title: words.row(x), "data-slow": x.speed !== null && x.speed < 1 ? "yes" : "no",
-      onclick: () => choose(x.k, true) }, el("i", { style: { height: `${(60 * (x.speed ?? x.tokens)) / top}px` } }), el("b", { text: String(x.k) }))));
+    const top = Math.max(...data.rows.map((x) => x.speed ?? x.tokens), data.best ? 1 : 0);
+    bars.replaceChildren(...data.rows.map((x) => el("button", { type: "button", class: "ss-length", role: "radio", "aria-checked": String(x.k === chosen), tabindex: x.k === chosen ? "0" : "-1", "aria-label": words.row(x), title: words.row(x), "data-slow": x.speed !== null && x.speed < 1 ? "yes" : "no", "data-beyond": x.measured ? "no" : "yes",
+      onclick: () => choose(x.k, true) }, el("i", { style: { height: `${(HIGH * (x.speed ?? x.tokens)) / top}px` } }), el("b", { text: String(x.k) }))));
+    one.style.setProperty("--one", `${HIGH / top}px`);
     const x = data.rows[chosen - 1];
     say(note, [words.say(x), x.speed !== null && x.speed < 1 ? words.slow : "", data.best ? words.best(data.best) : "", x.measured ? "" : words.beyond].filter(Boolean).join(" "));
   }
@@ -34,9 +41,10 @@ export function createLength(words, changed) {
     trace = next;
     count = next.rounds.length;
     data = lengths(next);
-    const own = Number(next.run?.draft_len);
-    chosen ??= Number.isInteger(own) && own >= 1 ? Math.min(own, 10) : 4;
+    chosen ??= data?.own ?? 4;
     show();
   }
-  return { root, draw, get state() { return { chosen, best: data?.best ?? null }; } };
+  // The lesson opens its step anew: a length chosen before is no answer yet.
+  function reset() { trace = null; count = -1; }
+  return { root, draw, reset, get state() { return { chosen, best: data?.best ?? null }; } };
 }

@@ -3,6 +3,7 @@ import { normalise, overlap, residual, setWeight } from "./lossless_model.js";
 import { finite } from "./trace.js";
 import { ratios } from "./theory.js";
 import { depths } from "./steps.js";
+import { roundCost } from "./tally.js";
 
 export const LISTED = 6;
 export const LENGTHS = 10;
@@ -22,6 +23,19 @@ export function sandbox(table, { drafted = null, drawn = null, limit = LISTED } 
 }
 
 export const agree = (cats) => cats.map((c) => ({ ...c, agreed: Math.min(c.p, c.q) * c.share }));
+
+// The largest overlap that q can be pulled to: all of p, but for what the two laws differ in among "all others".
+export const ceiling = (cats) => cats.reduce((s, c) => s + c.p * (c.others ? c.share : 1), 0);
+
+// How many bars of q have to be set to p, the one that helps most first, until the overlap is `wanted`; null if that is not enough.
+export function dragsTo(cats, wanted, most = 4) {
+  let now = cats;
+  for (let n = 0; n <= most; n += 1) {
+    if (summary(now).overlap >= wanted) return n;
+    now = now.map((c, i) => pull(now, "q", i, c.p)).reduce((best, x) => (summary(x).overlap > summary(best).overlap ? x : best));
+  }
+  return null;
+}
 
 // One law of a sandbox set by hand.
 export function withLaw(cats, law, values) {
@@ -81,7 +95,8 @@ export function byPosition(trace) {
 }
 
 // For every draft length: the expected tokens of a round, its cost in plain steps and the speed-up. Positions the run never drafted are
-// filled with its own average: each kept with the chance that a tested draft had.
+// filled with its own average: each kept with the chance that a tested draft had. `measured`: what a round of this run really cost
+// (tally.roundCost); the calibrated costs of draft step and pass are stretched so that a round of the run's own length costs exactly that.
 export function lengths(trace, most = LENGTHS) {
   const seen = byPosition(trace);
   if (!seen.length) return null;
@@ -89,15 +104,18 @@ export function lengths(trace, most = LENGTHS) {
   for (const r of trace.rounds) for (const d of r.drafted) { if (d.verdict !== "not_reached") tested += 1; if (d.verdict === "accepted") kept += 1; }
   const alpha = tested ? kept / tested : 0, chance = [];
   for (let i = 0; i < most; i++) chance.push(seen[i] && seen[i].drafted >= 1 ? Math.min(seen[i].accepted / seen[i].drafted, chance[i - 1] ?? 1) : (chance[i - 1] ?? 1) * alpha);
-  const costs = trace.run?.costs ?? {}, r = ratios({ passes: costs.verify_s, draft: finite(costs.draft_step_s) ?? 0 });
+  const costs = trace.run?.costs ?? {}, r = ratios({ passes: costs.verify_s, draft: finite(costs.draft_step_s) ?? 0 }), real = roundCost(trace);
+  const drafting = trace.rounds.filter((x) => x.drafted.length).map((x) => Math.max(...depths(x)) + 1), mean = drafting.reduce((s, n) => s + n, 0) / drafting.length;
+  const own = Math.min(most, Math.max(1, Math.round(mean))), formed = r ? own * r.c + r.v(own) : 0;   // the length at which the row is the run itself
+  const stretch = real && formed > 0 ? real.cost / formed : 1;
   let tokens = 1;
   const rows = chance.map((x, i) => {
     tokens += x;
-    const cost = r ? (i + 1) * r.c + r.v(i + 1) : null;
+    const cost = r ? stretch * ((i + 1) * r.c + r.v(i + 1)) : null;
     return { k: i + 1, chance: x, measured: Boolean(seen[i]), tokens, cost, speed: cost ? tokens / cost : null };
   });
   const best = r ? rows.reduce((b, x) => (x.speed > b.speed ? x : b)).k : null;
-  return { rows, best, alpha, measured: seen.length };
+  return { rows, best, alpha, measured: seen.length, cost: real?.cost ?? null, drafts: mean, own, timed: Boolean(trace.plain) };
 }
 
 // The ids and texts of the output before a table's position: rounds before, then the drafted path down to `after`.

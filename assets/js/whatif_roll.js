@@ -1,15 +1,16 @@
-// A position rolled a thousand times by the real rule: bars of what was kept and what was resampled, a mark where p lies.
+// A position rolled a thousand times by the real rule: bars of what was kept and what was resampled, a mark where p lies, and whiskers
+// where 95 % of honest counts lie.
 import { el, say } from "./dom.js";
-import { distance, expectedDistance, simulation } from "./lossless_model.js";
-import { prob } from "./numbers.js";
+import { binomialBand, distance, distanceBand, expectedDistance, simulation } from "./lossless_model.js";
+import { prob, probLong } from "./numbers.js";
 
 export const ROLLS = 1000;
 
 export function createRoll(words, changed) {
-  const note = el("p", { class: "ss-note", role: "status", text: words.nothing }), body = el("tbody", {}), table = el("table", { class: "ss-rolls", hidden: true },
+  const note = el("p", { class: "ss-note", role: "status", text: words.nothing }), key = el("p", { class: "ss-sub", hidden: true, text: words.band }), body = el("tbody", {}), table = el("table", { class: "ss-rolls", hidden: true },
     el("caption", { class: "ss-vh", text: words.caption }), el("thead", { class: "ss-vh" }, el("tr", {}, ...words.head.map((h) => el("th", { scope: "col", text: h })))), body);
   const button = el("button", { type: "button", class: "ss-btn ss-wide ss-roll", text: words.button, onclick: roll });
-  const root = el("section", { class: "ss-wroll" }, el("h3", { text: words.title }), note, table, button);
+  const root = el("section", { class: "ss-wroll" }, el("h3", { text: words.title }), note, table, key, button);
   let cats = [], names = [], sim = null, seed = 1;
 
   function roll() {
@@ -19,17 +20,19 @@ export function createRoll(words, changed) {
     changed?.();
   }
   function draw() {
-    table.hidden = !sim;
+    table.hidden = key.hidden = !sim;
     say(button, sim ? words.again : words.button);
     if (!sim) { say(note, words.nothing); return; }
-    const law = sim.law(), p = cats.map((c) => c.p), top = Math.max(...law, ...p, 1e-9), w = (x) => `${((100 * x) / top).toFixed(2)}%`;
+    const law = sim.law(), p = cats.map((c) => c.p), bounds = p.map((x) => binomialBand(sim.n, x).map((k) => k / sim.n)), top = Math.max(...law, ...bounds.map((b) => b[1]), 1e-9), w = (x) => `${((100 * x) / top).toFixed(2)}%`;
     body.replaceChildren(...cats.map((c, i) => {
       const kept = sim.kept[i] / sim.n, again = sim.resampled[i] / sim.n;
       return el("tr", {}, el("th", { scope: "row", dir: "auto", class: c.others ? "ss-others" : null, text: names[i] }),
-        el("td", { class: "ss-rollbar" }, el("span", { class: "ss-rail" }, el("i", { class: "ss-piece ss-agreed", style: { width: w(kept) } }), el("i", { class: "ss-piece ss-residual", style: { width: w(again) } }), el("i", { class: "ss-pmark", style: { left: w(c.p) } })), el("span", { class: "ss-vh", text: prob(kept) })),
-        el("td", { class: "ss-vh", text: prob(again) }), el("td", { class: "ss-num2", text: `${prob(law[i])} · p ${prob(c.p)}` }));
+        el("td", { class: "ss-rollbar" }, el("span", { class: "ss-rail" }, el("i", { class: "ss-piece ss-agreed", style: { width: w(kept) } }), el("i", { class: "ss-piece ss-residual", style: { width: w(again) } }), el("i", { class: "ss-whisker", style: { left: w(bounds[i][0]), width: w(bounds[i][1] - bounds[i][0]) } }), el("i", { class: "ss-pmark", style: { left: w(c.p) } })), el("span", { class: "ss-vh", text: prob(kept) })),
+        el("td", { class: "ss-vh", text: prob(again) }), el("td", { class: "ss-vh", text: `${probLong(bounds[i][0])} – ${probLong(bounds[i][1])}` }), el("td", { class: "ss-num2", text: `${prob(law[i])} · p ${prob(c.p)}` }));
     }));
-    say(note, words.result(sim.n, distance(law, p), expectedDistance(sim.n, p)));
+    const band = distanceBand(p, sim.n).map((x) => x / Math.sqrt(sim.n));
+    root.dataset.inside = distance(law, p) <= band[1] ? "yes" : "no";
+    say(note, words.result(sim.n, distance(law, p), expectedDistance(sim.n, p), band));
   }
   return { root, set(next, called) { cats = next; names = called; sim = null; draw(); }, get rolled() { return sim?.n ?? 0; } };
 }

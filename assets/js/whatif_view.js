@@ -5,7 +5,7 @@ import { el, say } from "./dom.js";
 import { short } from "./glyphs.js";
 import { createLaws } from "./lossless_bars.js";
 import { closingTable, tableFor } from "./steps.js";
-import { agree, atTemperature, judge, sandbox, summary, withLaw } from "./whatif_model.js";
+import { agree, atTemperature, ceiling, judge, sandbox, summary, withLaw } from "./whatif_model.js";
 import { createLength } from "./whatif_length.js";
 import { createRoll } from "./whatif_roll.js";
 
@@ -15,7 +15,7 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
   const slider = el("input", { type: "range", class: "ss-u", min: 0, max: 1, step: 0.001, "aria-label": w.u.label, oninput: () => { u = Number(slider.value); show(); } });
   const verdict = el("p", { class: "ss-say2", "aria-live": "polite" }), was = el("p", { class: "ss-note" }), uName = el("output", { class: "ss-uvalue" });
   const heat = el("input", { type: "range", class: "ss-heat", min: 0, max: 2, step: 0.05, "aria-label": w.temperature.title, oninput: () => warm(Number(heat.value)) }), heatName = el("output", {}), heatNote = el("p", { class: "ss-note" });
-  const overlapLine = el("p", { class: "ss-note" }), reset = el("button", { type: "button", class: "ss-btn ss-wide", text: w.reset, onclick: () => { start(); show(); } });
+  const overlapLine = el("p", { class: "ss-note ss-overlapline" }), reset = el("button", { type: "button", class: "ss-btn ss-wide", text: w.reset, onclick: () => { start(); show(); } });
   const roll = createRoll(w.roll, tell), length = createLength(w.length, tell), branch = createBranch(w.branch, send), none = el("p", { class: "ss-sub", text: w.none });
   const places = el("div", { class: "ss-wgrid" },
     el("section", { class: "ss-wu" }, el("h3", { text: w.u.title }), el("p", { class: "ss-sub", text: w.u.how }), el("div", { class: "ss-urow" }, slider, uName), verdict, was), roll.root,
@@ -52,11 +52,12 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     verdict.dataset.kind = j.verdict ?? "";
     say(was, [d.u === null ? w.u.wasGreedy : w.u.was(d.u), view.trace.run?.verify === "block" || view.trace.run?.verify === "typical" ? w.u.rule : ""].filter(Boolean).join(" "));
     laws.draw(s.cats, names());
-    say(overlapLine, w.laws.overlap(s.overlap));
+    const most = ceiling(cats);
+    say(overlapLine, [w.laws.overlap(s.overlap), most < 0.98 ? w.laws.most(most) : ""].filter(Boolean).join(" "));
     const known = box.all.filter((c) => c.lp !== null).length;
     heat.disabled = !known;
     say(heatName, w.temperature.value(t));
-    say(heatNote, known ? w.temperature.note(known) : w.temperature.missing);
+    say(heatNote, known ? [w.temperature.note(known), send ? w.temperature.live : ""].filter(Boolean).join(" ") : w.temperature.missing);
     if (rolledFor !== cats) { rolledFor = cats; roll.set(agree(cats), names()); }
     overlap = s.overlap;
     root.dataset.verdict = j.verdict ?? "";
@@ -80,6 +81,6 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     length.draw(trace);
     branch.draw(trace, step.r, table);
   }
-  return { root, draw, reset() { key = ""; box = null; },
+  return { root, draw, length, reset() { key = ""; box = null; },
     get state() { return { open: root.open, ready: Boolean(box) && root.open, u, verdict: box ? root.dataset.verdict : null, was: d?.verdict ?? null, changedU: Boolean(d) && d.u !== null && Math.abs(u - d.u) > 1e-6, touched, overlap: box ? overlap : null, temperature: t, rolled: roll.rolled, length: length.state }; } };
 }

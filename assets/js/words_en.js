@@ -1,6 +1,7 @@
 // Every sentence the player says, in English. A translation is one more file with the same keys.
 import { capital, count, ms, percent, probLong, ratio, secs, times } from "./numbers.js";
-import { short } from "./glyphs.js";
+import { quoted, short } from "./glyphs.js";
+import { apart } from "./printed.js";
 
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
@@ -13,12 +14,12 @@ export const EN = {
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
   aria: { result: "Result", legend: "Legend: press an entry to single out its tokens in the text", filter: (kind) => `Show only what is ${kind} in the text`, cards: "Tokens of this round, in verdict order", text: "Generated text, token by token" },
-  soFar: (x) => `${x} up to here`,
-  given: "Given:",
+  soFar: (x, r) => `${x} up to round ${r}`,
+  given: "Given:", prompt: "Prompt:", allWords: "All words",
   modelLanguage: "",
   offlineNote: "Saved from Specscope: one recorded run, no connection needed.",
   settingsTitle: "Settings of this method",
-  settings: { tree: ["Tree", "chain; auto; or candidates a level, such as 3x2x1"], vocab: ["Vocabulary", "intersect: draft also with another tokenizer"], tree_tokens: ["Tokens of a tree", "nodes drafted each round"], tree_depth: ["Levels of a tree", "where the shape does not say it"], tree_top_k: ["Branches", "children of a node"],
+  settings: { tree: ["Shape of the draft", "chain: one line of guesses. auto: more branches where the draft is unsure. 3x2x1: three guesses for the next token, two behind each, then one"], vocab: ["Vocabulary", "intersect: draft also with another tokenizer"], tree_tokens: ["Guesses a round", "in a tree, all branches together"], tree_depth: ["How far ahead", "levels of a tree, where its shape does not say it"], tree_top_k: ["Branches", "guesses that may follow one guess"],
     exit_layer: ["Layers of the draft", "a number, or a fraction of all"], skip_layers: ["Layers left out", "instead of an exit: 8-20,24"], confidence: ["Stop below", "end the draft behind a token less likely than this"], ngram_max: ["Longest match", "tokens looked for, tried first"], ngram_min: ["Shortest match", "tokens that count as a match"],
     lookup_match: ["Which match", "the first in the text, or the most recent"], suffix_confidence: ["Stop below", "end the draft where its estimate falls below this"], lookup_min: ["Text before draft", "shortest match that goes before the draft model"] },
 
@@ -29,7 +30,8 @@ export const EN = {
     if (d.u === null) return kept ? "the target's first choice is the same: kept" : "the target's first choice is another: rejected";
     if (kept && certain(d) && chain) return "p ≥ q: kept whatever u";
     const name = chain ? "p/q" : "the threshold";
-    return `u = ${probLong(d.u)} ${kept ? "<" : "≥"} ${name} = ${times(d.threshold)}: ${kept ? "kept" : "rejected"}`;
+    const [u, t] = apart(d.u, d.threshold);
+    return `u = ${u} ${kept ? "<" : "≥"} ${name} = ${t}: ${kept ? "kept" : "rejected"}`;
   },
   // The same for a card, where the numbers already have their labels.
   cardVerdict(d, state, chain = true) {
@@ -40,7 +42,8 @@ export const EN = {
     const word = kept ? "kept" : "rejected";
     if (d.u === null) return [word, kept ? "the target's first choice too" : "the target's first choice is another"];
     if (kept && certain(d) && chain) return [word, "p ≥ q, whatever u"];
-    return [word, `u ${probLong(d.u)} ${kept ? "<" : "≥"} ${chain ? "p/q " : "threshold "}${times(d.threshold)}`];
+    const [u, t] = apart(d.u, d.threshold);
+    return [word, `u ${u} ${kept ? "<" : "≥"} ${chain ? "p/q " : "threshold "}${t}`];
   },
   settled(kind, greedy) {
     if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from what p has over q"];
@@ -75,29 +78,29 @@ export const EN = {
     const head = `Round ${s.r} of ${total - 1}`;
     if (s.phase === "draft") {
       const d = round.drafted[s.drafted - 1];
-      return `${head} · the draft proposes ${short(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}`;
+      return `${head} · the draft proposes ${quoted(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}`;
     }
     if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafts at once`;
-    if (s.phase === "verdict") return `${head} · ${short(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
+    if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · the round ends`;
-    if (e.kind === "recovered") return `${head} · ${short(e.text)} is resampled in place of the rejected draft`;
-    if (e.kind === "bonus") return `${head} · every draft was kept, ${short(e.text)} comes as a bonus`;
-    return `${head} · the target alone writes ${short(e.text)}`;
+    if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected draft`;
+    if (e.kind === "bonus") return `${head} · every draft was kept, ${quoted(e.text)} comes as a bonus`;
+    return `${head} · the target alone writes ${quoted(e.text)}`;
   },
 
   speed: {
-    measured: (x) => (x >= 1 ? "faster than plain decoding, measured here one after the other" : "of plain decoding's speed: slower here, measured one after the other"),
-    estimate: (x) => (x >= 1 ? "faster than plain decoding" : "of plain decoding's speed: slower here"),
+    measured: (x) => (x >= 1 ? "faster than plain decoding in this one run; both measured, one after the other" : "of plain decoding's speed: slower here, in this one run; both measured, one after the other"),
+    estimate: "times plain decoding's speed, by an estimate: plain decoding has not been timed beside this run, its step was timed earlier",
     none: "speed-up: shown once plain decoding has a time to compare with",
     plainRun: "no draft: this is plain decoding itself",
-    badge: "estimate",
+    badge: "estimate so far",
     why: (c) => `A drafting round costs ${c.cost.toFixed(2)} plain steps and yields ${c.yield.toFixed(2)} tokens.`,
     whySlow: (c) => `Slower here, because a drafting round costs ${c.cost.toFixed(2)} plain steps and yields only ${c.yield.toFixed(2)} tokens.`,
   },
-  perRound: "tokens per round that drafted",
+  perRound: "tokens a drafting round: its kept drafts and the one the target adds",
   tested: (t) => (t.tested ? `of tested drafts accepted, ${t.accepted} of ${t.tested}` : "of tested drafts accepted"),
-  perSecond: "tokens per second after the first",
+  perSecond: "tokens a second, not counting the wait for the first",
   versus: (x) => `vs ${x} plain`,
 
   bars: {
@@ -107,13 +110,16 @@ export const EN = {
     sub: "Solid: the part both agree on. Hatched: drafted too eagerly. Outlined: still owed by the target.",
     subGreedy: "Temperature 0: all of p stands on the target's first choice, all of q on the draft's.",
     subBonus: "No draft reached this position: the token is drawn from p itself.",
-    overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that any draft is accepted here.`,
+    overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the one token drafted at this place is accepted, whichever it is.`,
     others: "all others", head: ["token", "target p over draft q", "residual"],
     residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
-    pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${short(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both laws at its place.",
+    pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both laws at its place.",
     caption: "Probabilities of the target and of the draft at this position",
     gap: (g) => `The target's first choice leads its second by ${g.toFixed(1)} in the logits.`,
-    pinNote: (d) => `The pin stands at u·q = ${probLong(d.u * d.q)}; ${d.verdict === "rejected" ? "beyond" : "inside"} p = ${probLong(d.p)}, so the draft is ${d.verdict === "rejected" ? "rejected" : "kept"}.`,
+    pinNote(d) {
+      const [at, p] = apart(d.u * d.q, d.p, probLong, probLong), out = d.verdict === "rejected";
+      return `The pin stands at u·q = ${at}; ${out ? "beyond" : "inside"} p = ${p}, so the draft is ${out ? "rejected" : "kept"}.`;
+    },
   },
   race: {
     label: (spec, plain) => `Tokens against seconds: speculative ${spec}, plain ${plain}`,
@@ -142,7 +148,7 @@ export const EN = {
   queue: (place, of) => `Waiting for the model: place ${place} of ${of} in the queue.`,
   waiting: "Waiting for the first token …", nothing: "No recorded run is here yet. Press Run when the live model is ready.",
   controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed, times the recorded time", scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },
-  keys: [["←  →", "one step back, forward"], ["Shift ←  →", "one round back, forward"], ["Space", "play, pause"], ["Home  End", "first, last step"], ["↑  ↓", "previous, next token when one has the focus"], ["?", "this list"]],
+  keys: [["←  →", "one step back, forward"], ["Shift ←  →", "one round back, forward"], ["Space", "play, pause"], ["Home  End", "first, last step"], ["↑  ↓", "previous, next token when one has the focus"], ["?", "this list"], ["Esc", "leave the presenter's view"], ["Page Down  Page Up", "presenting: next, previous step (in the lesson: its pages)"]],
   bar: (r, round) => `round ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, ${round.drafted.length} drafted` : ""}`,
   stopped: { cancelled: "stopped before its end", length: "ended at the token limit", eos: "ended by itself", stop_string: "ended at a stop string" },
   percent, ratio,

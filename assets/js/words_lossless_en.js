@@ -1,16 +1,15 @@
 // "Why nothing is lost" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
 import { probLong } from "./numbers.js";
+import { sumText, two } from "./printed.js";
 import { METHOD_NAMES_EN } from "./words_methods_en.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 const big = (n) => n.toLocaleString("en-US");
-// Two digits, also of what is small.
-const two = (x) => (x >= 0.0005 ? String(Number(x.toPrecision(2))) : probLong(x));
 const points = (x) => `${(100 * Math.abs(x)).toFixed(Math.abs(x) < 0.01 ? 2 : 1)} points`;
 
 export const LOSSLESS_EN = {
   glossary: GLOSSARY_EN,
-  title: "Nothing is lost: what comes out follows the target's law exactly",
+  title: "Nothing is lost: what comes out follows the target's law (its probability distribution) exactly",
   lead: "A small model guesses, and yet every token comes out with the chance that the [[target]] alone would give it. Not nearly: exactly. The rule is short. Draw a guess from [[q]]. Keep it with the chance min(1, p/q). If it is not kept, draw once from the [[residual]] instead. Below you can pull at both laws and watch why it works, then try to break it.",
   presets: { label: "Start from", agree: "they agree", disagree: "they disagree", eager: "over-confident draft", disjoint: "nothing in common", own: "your own" },
   tokens: ["leaf", "tree", "sun", "rain", "wind", "snow"],
@@ -21,7 +20,7 @@ export const LOSSLESS_EN = {
   head: ["token", "target p over draft q", "kept + resampled = p", "error"],
   slider: (law, token, x) => `${law === "p" ? "Target p" : "Draft q"} of ${token}`,
   sliderValue: (x) => `${(100 * x).toFixed(0)} percent`,
-  identity: (kept, rest, p) => `${probLong(kept)} + ${probLong(rest)} = ${probLong(p)}`,
+  identity: sumText,
   identityError: (e) => (e === 0 ? "0" : e.toExponential(0).replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, d) => "⁻" + Array.from(d, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join(""))),
   identitySentence: (overlap, error) => `A guess is kept with the chance Σ min(p, q) = ${probLong(overlap)}; otherwise, with the chance ${probLong(1 - overlap)}, the [[residual]] is drawn from. Kept and resampled together are p for every token; the largest error here is ${error}${error === "0" ? "" : ", the last bit of this computer's arithmetic"}.`,
   noResidual: "The two laws are the same: every guess is kept and no residual is needed.",

@@ -1,10 +1,10 @@
 // «Почему ничего не теряется» по-русски. Ключи те же, что в words_lossless_en.js. [[термин|слово]] открывает словарь.
 import { probLong } from "./numbers.js";
+import { sumText, two } from "./printed.js";
 import { METHOD_NAMES_RU } from "./words_methods_ru.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const big = (n) => n.toLocaleString("ru-RU");
-const two = (x) => (x >= 0.0005 ? String(Number(x.toPrecision(2))) : probLong(x));
 const points = (x) => `${(100 * Math.abs(x)).toFixed(Math.abs(x) < 0.01 ? 2 : 1)} %`;
 
 export const LOSSLESS_RU = {
@@ -20,7 +20,7 @@ export const LOSSLESS_RU = {
   head: ["токен", "p целевой над q черновика", "принято + выбрано заново = p", "ошибка"],
   slider: (law, token, x) => `${law === "p" ? "p целевой модели" : "q черновика"} для ${token}`,
   sliderValue: (x) => `${(100 * x).toFixed(0)} процентов`,
-  identity: (kept, rest, p) => `${probLong(kept)} + ${probLong(rest)} = ${probLong(p)}`,
+  identity: sumText,
   identityError: (e) => (e === 0 ? "0" : e.toExponential(0).replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, d) => "⁻" + Array.from(d, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join(""))),
   identitySentence: (overlap, error) => `Догадка остаётся с вероятностью Σ min(p, q) = ${probLong(overlap)}; иначе, с вероятностью ${probLong(1 - overlap)}, токен берётся из [[residual|остатка]]. Принятое и выбранное заново вместе дают p для каждого токена; наибольшая ошибка здесь ${error}${error === "0" ? "" : ", последний разряд арифметики этого компьютера"}.`,
   noResidual: "Распределения одинаковы: каждая догадка остаётся, остаток не нужен.",

@@ -9,7 +9,7 @@ export const METHODS_EN = {
   glossary: GLOSSARY_EN,
   names: METHOD_NAMES_EN,
   title: "Who may propose",
-  lead: "The check is the same for all of them, so all of them keep the [[law]] of the [[target]]. They differ in who makes the [[draft]], what that costs, and how often it is right.",
+  lead: "The check is the same for all of them, so all of them keep the [[law|law (the probability distribution)]] of the [[target]]. They differ in who makes the [[draft]], what that costs, and how often it is right.",
   labels: { proposes: "Who proposes", memory: "Memory", needs: "Needs", choose: "Choose it when", paper: "Paper", here: "Here" },
   cards: {
     draft: { proposes: "A second, much smaller model writes ahead, token by token.", memory: "The small model's weights and its own cache.", needs: "A second model with the same [[token|tokens]]; a general one may be tuned to the target.",

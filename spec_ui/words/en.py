@@ -37,7 +37,7 @@ WORDS = {
     "example.code": "code",
     "example.edit": "edit",
     "example.summary": "summary",
-    "said.recorded": "Playing a recorded run.",
+    "said.recorded": "This is a recorded run: play it, or step through it.",
     "said.stopped": "Stopped. What was decoded so far stays here.",
     "said.choose_example": "Choose one of the examples shown.",
     "said.choose_method": "Choose one of the methods shown.",

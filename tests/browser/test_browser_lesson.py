@@ -15,8 +15,7 @@ def url(traces):
 
 
 def begin(visit, url, n: int, done: str = "", **context):
-    user = visit(url, f"?tab=lesson&lesson={n}{done}", ready="#lesson .ss-stage .ss-tok", **context)
-    user.page.wait_for_timeout(350)
+    user = visit(url, f"?tab=lesson&lesson={n}{done}", ready=f'{CARD}[data-open="{n}"]', **context)
     return user
 
 
@@ -26,8 +25,7 @@ def done(user, step: str) -> None:
 
 def next_(user, step: str) -> None:
     user.page.locator("#lesson .ss-lessonnav .ss-next").click()
-    user.wait(f"() => document.querySelector('{CARD}').dataset.step === '{step}'")
-    user.page.wait_for_timeout(450)
+    user.wait(f"() => document.querySelector('{CARD}').dataset.step === '{step}' && document.querySelector('{CARD}').dataset.open")
     assert user.page.get_attribute(CARD, "data-done") == "no", f"{step} is not done by opening it"
 
 

@@ -24,7 +24,7 @@ def test_recorded_run_is_on_screen_within_two_seconds(visit, url):
         user = visit(url)
         seconds.append(time.monotonic() - started)
     assert min(seconds) < limit, (seconds, limit)
-    assert "measured here" in user.text(".ss-big")
+    assert "both measured" in user.text(".ss-big")
     user.wait("() => document.querySelector('#model-state .ss-notice').textContent.startsWith('The live model is loading (62 %)')")
     kinds = set(user.page.eval_on_selector_all("#player [data-kind]", "nodes => nodes.map(n => n.dataset.kind)"))
     assert {"accepted", "recovered", "rejected", "bonus"} <= kinds

@@ -147,11 +147,11 @@ def test_the_settings_of_a_method_reach_the_run(visit, site):
 
 def test_numbers_up_to_here_stand_beside_the_whole_and_the_legend_filters(user):
     page = user.page
-    assert "up to here" in user.text("#player .ss-big")
+    assert "up to round" in user.text("#player .ss-big")
     page.locator("#player .ss-roundpanel h2").click()
     page.keyboard.press("End")
     user.at()
-    assert "up to here" not in user.text("#player .ss-stats")
+    assert "up to round" not in user.text("#player .ss-stats")
     page.locator('#player [data-filter="bonus"]').click()
     opacity = 'kind => getComputedStyle(document.querySelector(`#player .ss-text .ss-tok[data-kind="${kind}"]`)).opacity'
     assert page.evaluate(opacity, "bonus") == "1" and float(page.evaluate(opacity, "accepted")) < 0.5

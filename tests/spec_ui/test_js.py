@@ -34,7 +34,7 @@ def traces(tmp_path_factory) -> Path:
 
 
 @pytest.mark.skipif(node() is None, reason="No Node: pip install playwright (its package carries one).")
-@pytest.mark.parametrize("name", ["trace", "steps", "words", "whatif", "share", "lesson", "languages"])
+@pytest.mark.parametrize("name", ["trace", "steps", "words", "whatif", "share", "lesson", "languages", "printed"])
 def test_pure_functions(name, traces, tmp_path):
     # Plain Node takes `.js` files without a package.json for modules only by detection or this flag.
     run = subprocess.run(

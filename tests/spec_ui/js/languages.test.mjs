@@ -34,7 +34,7 @@ test("sentences of both languages say the same numbers", () => {
 });
 
 test("terms in the sentences are in the glossary of their language", () => {
-  for (const [lang, parts] of Object.entries(LANGUAGES)) for (const part of ["lesson", "lossless", "faster", "methods"]) {
+  for (const [lang, parts] of Object.entries(LANGUAGES)) for (const part of ["player", "lesson", "lossless", "faster", "methods"]) {
     const glossary = parts[part].glossary, text = JSON.stringify(parts[part], (k, v) => (k === "glossary" ? undefined : typeof v === "function" ? String(v) : v));
     for (const [, key] of text.matchAll(/\[\[([^|\]"[]+)(?:\||\]\])/g)) assert.ok(glossary[key], `${lang} ${part}: ${key}`);
   }

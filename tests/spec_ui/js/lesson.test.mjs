@@ -1,8 +1,9 @@
 import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { countDone, isDone, LESSON, openingStep, openingToken, predictPlace, stepBefore, withDone } from "../../../assets/js/lesson_steps.js";
-import { buildSteps } from "../../../assets/js/steps.js";
+import { AGREED, countDone, goodPlace, isDone, LESSON, openingPlace, openingStep, predictPlace, stepBefore, withDone, withoutDone } from "../../../assets/js/lesson_steps.js";
+import { buildSteps, tableFor } from "../../../assets/js/steps.js";
+import { ceiling, dragsTo, sandbox, summary } from "../../../assets/js/whatif_model.js";
 import { makeReader } from "../../../assets/js/trace.js";
 import { LANGUAGES } from "../../../assets/js/languages.js";
 
@@ -23,7 +24,8 @@ test("a recorded run can show every step, and none is done when it opens", () =>
     assert.ok(s.needs(trace), s.id);
     const at = openingStep(s.id, trace, steps, ends);
     assert.ok(at >= 0 && at < steps.length, s.id);
-    const sel = openingToken(s.id, trace.rounds[steps[at].r]);
+    const place = openingPlace(s.id, trace), sel = place?.i ?? null;
+    if (place) assert.equal(steps[at].r, place.r, s.id);
     assert.equal(s.done(state(at, { sel })), false, `${s.id} is open`);
   }
 });
@@ -53,8 +55,16 @@ test("the place to predict is open: tested, p below q, and the player stands bef
   assert.ok(before.phase === "verify" || (before.phase === "verdict" && before.i !== at.i));
 });
 
+test("the overlap can be pulled to what is asked where the step opens, and the dice have both kept and resampled to show", () => {
+  const at = goodPlace("agree", trace), box = sandbox(tableFor(trace.rounds[at.r], at.i), { drafted: trace.rounds[at.r].drafted[at.i].id });
+  assert.ok(summary(box.cats).overlap <= 0.85 && dragsTo(box.cats, AGREED) >= 1 && ceiling(box.cats) >= 0.97);
+  const roll = goodPlace("roll", trace), overlap = tableFor(trace.rounds[roll.r], roll.i).overlap;
+  assert.ok(overlap > 0.3 && overlap < 0.8, String(overlap));
+});
+
 test("progress is ten bits", () => {
   let mask = 0;
   for (let n = 1; n <= 10; n++) { assert.equal(isDone(mask, n), false); mask = withDone(mask, n); assert.equal(countDone(mask), n); }
   assert.equal(mask, 1023);
+  assert.equal(withoutDone(mask, 10), 511);
 });

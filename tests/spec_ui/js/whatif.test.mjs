@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { makeReader } from "../../../assets/js/trace.js";
 import { tableFor } from "../../../assets/js/steps.js";
-import { agree, atTemperature, branchRequest, byPosition, judge, lengths, outputBefore, pull, sandbox, soften, summary } from "../../../assets/js/whatif_model.js";
+import { agree, atTemperature, branchRequest, byPosition, ceiling, dragsTo, judge, lengths, outputBefore, pull, sandbox, soften, summary } from "../../../assets/js/whatif_model.js";
 import { simulation, distance } from "../../../assets/js/lossless_model.js";
 import { tooMuch } from "../../../assets/js/branch_view.js";
 import { cleanDetails, given } from "../../../assets/js/settings_view.js";
 import { fitGhost } from "../../../assets/js/text_view.js";
+import { roundCost, speedup } from "../../../assets/js/tally.js";
 import { soFar } from "../../../assets/js/stats_view.js";
 import { WHATIF_EN } from "../../../assets/js/words_whatif_en.js";
 
@@ -85,6 +86,24 @@ test("acceptance by position and expected tokens by draft length", () => {
   assert.equal(lengths({ ...sampled, run: {} }).best, null);
   assert.equal(lengths({ ...sampled, rounds: sampled.rounds.map((r) => ({ ...r, drafted: [] })) }), null);
   assert.equal(byPosition(tree).length, 2);
+});
+
+test("what a round costs is one number: the row of the run's own length is what the headline says", () => {
+  for (const trace of [sampled, greedy]) {
+    const l = lengths(trace), own = l.rows[l.own - 1], cost = roundCost(trace);
+    near(own.cost, cost.cost, 1e-9);
+    near(l.cost, cost.cost, 1e-9);
+    assert.ok(Math.abs(own.speed / speedup(trace).ratio - 1) < 0.1,   // the whole run's ratio also counts the prompt's pass
+      `${own.speed} and ${speedup(trace).ratio}`);
+  }
+});
+
+test("how far q alone can be pulled, and in how many drags", () => {
+  const cats = [{ p: 0.6, q: 0.1, share: 1 }, { p: 0.3, q: 0.1, share: 1 }, { p: 0.1, q: 0.8, share: 0.2, others: true }];
+  near(ceiling(cats), 0.92);
+  assert.equal(dragsTo(cats, 0.95), null);
+  assert.ok(dragsTo(cats, 0.85) >= 1);
+  assert.equal(dragsTo(cats.map((c) => ({ ...c, q: c.p })), 0.9), 0);
 });
 
 test("a branch takes the ids before the place, the forced one last, and a second branch keeps what the first was given", () => {

@@ -80,13 +80,15 @@ test("the pin is drawn only where u·q tells the verdict", () => {
 
 test("the headline names what it divides by, and says when it is slower", () => {
   const h = headline(sampled, EN);
-  assert.match(h.label, /faster than plain decoding, measured here/);
+  assert.match(h.label, /faster than plain decoding in this one run; both measured/);
   assert.equal(h.estimate, false);
   const slow = headline({ ...sampled, plain: { elapsed_s: sampled.plain.elapsed_s.map((x) => x / 4) } }, EN);
   assert.equal(slow.slow, true);
   assert.match(slow.label, /slower here/);
   assert.match(slow.why, /^Slower here, because/);
-  assert.equal(headline({ ...sampled, plain: null }, EN).estimate, true);
+  const guess = headline({ ...sampled, plain: null, run: { ...sampled.run, costs: { plain_step_s: 0.001 } } }, EN);
+  assert.deepEqual([guess.estimate, guess.slow, guess.why], [true, false, ""], "no verdict before plain decoding has been timed");
+  assert.match(guess.label, /by an estimate/);
   assert.equal(headline({ ...sampled, rounds: sampled.rounds.map((r) => ({ ...r, drafted: [] })) }, EN).label, EN.speed.plainRun);
   assert.equal(headline({ ...sampled, rounds: [] }, EN).big, "–");
 });
