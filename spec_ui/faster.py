@@ -27,10 +27,8 @@ class Measured:
         self.engine, self.value, self.at, self.lock = engine, "", 0.0, threading.Lock()
 
     def last(self):
-        """On opening the tab: what is known. Where the model is ready and nobody has measured yet, the page asks for it."""
-        if self.value:
-            return self._again()
-        return json.dumps({"ready": True}) if self.engine.state().phase == "ready" else gr.skip()
+        """On opening the tab: what is known. Nothing is measured that nobody asked for."""
+        return self._again() if self.value else gr.skip()
 
     def measure(self) -> str:
         refusal = live.not_ready(self.engine.state())

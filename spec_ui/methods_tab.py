@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spec_ui import tuned
 from spec_ui.bundle import ASSETS
 from spec_ui.explain import of_runs
 
 LABEL = "Methods"
+TUNED = ("early-exit",)  # methods whose card shows what `specscope tune` found
 
 
 def sizes(folder: Path = ASSETS / "smollm2") -> dict[str, int]:
@@ -16,4 +18,4 @@ def sizes(folder: Path = ASSETS / "smollm2") -> dict[str, int]:
 
 
 def build(traces: Path) -> None:
-    of_runs("methods", traces, sizes=sizes())
+    of_runs("methods", traces, sizes=sizes(), tuned={m: report for m in TUNED if (report := tuned.load(m))})

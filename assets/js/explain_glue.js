@@ -14,7 +14,7 @@ export function gradioExplain(element, props, watch, trigger) {
   // The value outlives a change of language: what this machine measured stays.
   function draw(words) {
     view?.hide?.();
-    view = MOUNTS[kind](root, { runs: props.runs, sizes: props.sizes, words: words[kind], measure: () => trigger("submit") });
+    view = MOUNTS[kind](root, { runs: props.runs, sizes: props.sizes, tuned: props.tuned, words: words[kind], measure: () => trigger("submit") });
     view.update?.(props.value ?? "");
     if (seen) view.refresh?.();
   }

@@ -6,7 +6,7 @@ import { prose, rich } from "./glossary.js";
 import { short } from "./glyphs.js";
 import { probLong, ratio } from "./numbers.js";
 import { cleanRuns, createRunChips, liveRun, loadRun } from "./runs.js";
-import { costsOf, floorSeconds, passPoints, passSeconds } from "./theory.js";
+import { costsOf, floorSeconds, passParts, passPoints, passSeconds } from "./theory.js";
 import { FASTER_EN } from "./words_faster_en.js";
 
 export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null } = {}) {
@@ -25,14 +25,14 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     return { root: el("label", { class: "ss-slider" }, el("span", {}, `${w[key]} `, out), input), set(x) { input.value = x; out.textContent = show(x); input.setAttribute("aria-valuetext", show(x)); } };
   };
   const sliders = { alpha: slider("alpha", 0, 1, 0.01, (x) => probLong(x)), k: slider("k", 1, MOST_DRAFTS, 1, String), c: slider("c", 0, 1, 0.005, (x) => x.toFixed(2)) };
-  const big = el("b"), bigLabel = el("span"), why = el("p", { class: "ss-say", "aria-live": "polite" }), breaks = el("p", { class: "ss-note" }), today = el("p", { class: "ss-say" }), slowRun = el("p", { class: "ss-slowwords" });
+  const vOut = el("output", {}), vBox = el("p", { class: "ss-slider" }, `${w.v} `, vOut), big = el("b"), bigLabel = el("span"), why = el("p", { class: "ss-say", "aria-live": "polite" }), breaks = el("p", { class: "ss-note" }), today = el("p", { class: "ss-say" }), slowRun = el("p", { class: "ss-slowwords" });
   const positionWords = el("p", { class: "ss-say" }), positionPanel = el("section", { class: "ss-panel" }, el("h2", { text: words.position.title }), prose(words.glossary, words.position.lead, "ss-lead"), charts.position.root, positionWords);
   const result = el("div", { class: "ss-expected-result", "data-slow": "no" }, el("div", { class: "ss-stat ss-big" }, big, bigLabel), el("div", {}, why, breaks));
   const legend = el("p", { class: "ss-keyline" }, el("span", {}, el("i", { class: "ss-pointkey" }), w.point), el("span", {}, el("i", { class: "ss-diamondkey" }), w.diamond));
   root.replaceChildren(el("div", { class: "ss ss-explain" },
-    el("section", { class: "ss-panel" }, el("h2", { text: words.costs.title }), prose(words.glossary, words.costs.lead, "ss-lead"), el("div", { class: "ss-chartgrid" }, el("div", {}, el("h3", { text: words.costs.chart }), from, charts.cost.root), el("div", { class: "ss-besides" }, costWords, floorWords, button, status))),
+    el("section", { class: "ss-panel" }, el("h2", { text: words.costs.title }), prose(words.glossary, words.costs.lead, "ss-lead"), el("div", { class: "ss-chartgrid" }, el("div", {}, el("h3", { text: words.costs.chart }), from, charts.cost.root), el("div", { class: "ss-besides" }, costWords, floorWords, button, el("p", { class: "ss-sub", text: words.costs.measureNote }), status))),
     el("section", { class: "ss-panel ss-model" }, el("h2", { text: w.title }), prose(words.glossary, w.lead, "ss-lead"), el("div", { class: "ss-controlrow" }, chips.root, sourceBox), runStatus,
-      el("div", { class: "ss-sliders" }, ...Object.values(sliders).map((s) => s.root), el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "reset", text: w.reset, onclick: () => fromRun(true) })),
+      el("div", { class: "ss-sliders" }, ...Object.values(sliders).map((s) => s.root), vBox, el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "reset", text: w.reset, onclick: () => fromRun(true) })),
       result, el("div", { class: "ss-pairgrid" }, el("section", {}, el("h3", { text: w.overLength }), charts.length.root), el("section", {}, el("h3", { text: w.overAlpha }), charts.alpha.root)), legend, today, slowRun),
     positionPanel));
 
@@ -70,8 +70,8 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
       const n = 5, five = passSeconds(points, n), noisy = points.some(([, s]) => s < 0.93 * one);
       say(costWords, `${words.costs.sentence(n, five / one, one, five)}${noisy ? ` ${words.costs.noisy}` : ""}`);
     }
-    const floor = floorSeconds(costs);
-    say(floorWords, floor && one ? words.costs.floorSentence(costs, floor, floor / one) : words.costs.noFloor);
+    const floor = floorSeconds(costs), r1 = trace?.run ?? {}, more = { ...passParts(points), dtype: String(r1.dtype ?? ""), packed: /\bI?Q\d\w*/.exec(String(r1.target ?? ""))?.[0] ?? "" };
+    say(floorWords, floor && one ? words.costs.floorSentence(costs, floor, floor / one, more) : words.costs.noFloor);
     say(button, calibration ? words.costs.again : words.costs.measure);
     button.hidden = !measure;
     sourceBox.hidden = !calibration;
@@ -83,6 +83,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     drawCosts();
     expected = expectation(state);
     for (const key of ["alpha", "k", "c"]) sliders[key].set(state[key]);
+    vOut.textContent = state.v(state.k).toFixed(2);
     charts.length.redraw();
     charts.alpha.redraw();
     const slow = expected.speed < 1;
@@ -102,7 +103,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     say(positionWords, words.position.sentence(facts.positions[0].share, facts.positions[0].interval, facts.alpha));
   }
 
-  // value: {"calibration": {...}}, {"ready": true} (nobody has measured yet) or {"error": "one sentence"}, JSON text from spec_ui/faster.py.
+  // value: {"calibration": {...}} or {"error": "one sentence"}, JSON text from spec_ui/faster.py.
   function update(value) {
     let v = {};
     try { v = JSON.parse(value || "{}") ?? {}; } catch { v = {}; }
@@ -113,7 +114,6 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
       source = "machine";
       fromRun(false);
     }
-    if (v.ready === true && !calibration) ask();
     queue();
   }
 

@@ -1,8 +1,8 @@
 // The four charts of "Why it is faster": cost of a pass, speed-up over draft length, over acceptance, acceptance by position.
 import { svg } from "./dom.js";
 import { overAlpha, overLength, propagated } from "./faster_model.js";
-import { ms, percent, probLong, ratio } from "./numbers.js";
-import { chartBox, frame, line, linear, logarithmic, ticksTo, label } from "./svgplot.js";
+import { percent, probLong, ratio } from "./numbers.js";
+import { chartBox, frame, line, linear, ticksTo, label } from "./svgplot.js";
 import { floorSeconds, passPoints } from "./theory.js";
 
 const dot = (x, y, cls, r = 4) => svg("circle", { class: cls, cx: x, cy: y, r });
@@ -17,17 +17,17 @@ export function costChart(words, get) {
     const costs = get(), points = passPoints(costs?.passes), one = points[0]?.[1] ?? 1, floor = costs ? floorSeconds(costs) : null;
     const most = Math.max(...points.map(([, s]) => s), 2.2 * one), top = 1.15 * most, last = Math.max(2, points.at(-1)?.[0] ?? 2);
     const node = frame({ width, height: 270, margin: { l: 58 }, label: w.label(points.map(([n, s]) => w.row(n, s))),
-      x: { make: (range) => logarithmic([1, last], range), ticks: points.map(([n]) => n).filter((n) => last <= 12 || (n & (n - 1)) === 0), label: String, title: w.x },
-      y: { make: (range) => linear([0, top], range), ticks: ticksTo(top), label: (t) => (t ? ms(t) : "0") },
+      x: { make: (range) => linear([1, last], range), ticks: points.map(([n]) => n).filter((n) => last <= 12 || n === 1 || n >= 8), label: String, title: w.x },
+      y: { make: (range) => linear([0, top], range), ticks: ticksTo(top), label: (t) => (t ? words.ms(t) : "0") },
       paint(g, box) {
         const steep = [];
         for (let n = 1; n <= last && n * one <= top; n += 0.1) steep.push([box.x(n), box.y(n * one)]);
         g.append(line(steep, "ss-separate"), label(Math.min(steep.at(-1)[0] + 8, box.right - 150), box.y(top) + 12, w.separate, "ss-soft"));
-        if (floor) g.append(line([[box.left, box.y(floor)], [box.right, box.y(floor)]], "ss-floorline"), label(box.right, box.y(floor) + 16, w.floor, "ss-soft", "end"));
+        if (floor) g.append(line([[box.left, box.y(floor)], [box.right, box.y(floor)]], "ss-floorline"), label(box.right, box.bottom - box.y(floor) > 30 ? box.y(floor) + 16 : box.y(floor) - 7, w.floor, "ss-soft", "end"));
         g.append(line(points.map(([n, s]) => [box.x(n), box.y(s)]), "ss-good"), ...points.map(([n, s]) => dot(box.x(n), box.y(s), "ss-head ss-good")));
         if (points.length) { const [n, s] = points[Math.floor((points.length - 1) / 2)]; g.append(label(box.x(n), box.y(s) - 12, w.measured, "ss-goodtext", "middle")); };
       } });
-    return { node, table: { caption: w.chart, head: w.head, rows: points.map(([n, s]) => [String(n), ms(s), (s / one).toFixed(2), ms(n * one)]) } };
+    return { node, table: { caption: w.chart, head: w.head, rows: points.map(([n, s]) => [String(n), words.ms(s), (s / one).toFixed(2), words.ms(n * one)]) } };
   });
 }
 

@@ -1,33 +1,12 @@
 // Several recorded methods on one clock: each lane writes its text at the speed it was recorded at.
 import { el, icon, say } from "./dom.js";
-import { pieces } from "./glyphs.js";
+import { pieces, visible } from "./glyphs.js";
+import { ratio } from "./numbers.js";
+import { laneOf, laneRate, plainLane, reached, sameStart } from "./race_model.js";
 import { isGreedy } from "./trace.js";
 import { loadRun } from "./runs.js";
 
 export const RACE_SPEEDS = [0.25, 0.5, 1, 2, 4];
-
-// Pure: a lane's tokens with the second at which each was there.
-export function laneOf(name, trace) {
-  const tokens = trace.rounds.flatMap((r) => r.emitted.map((e) => ({ text: e.text, kind: e.kind, t: r.elapsed_s })));
-  return { name, tokens, end: tokens.at(-1)?.t ?? 0, texts: true };
-}
-
-// Pure: plain decoding's lane from the times that a recording measured beside itself. The text is known where there is no chance in it.
-export function plainLane(name, trace) {
-  const times = trace.plain?.elapsed_s ?? [];
-  if (times.length < 2) return null;
-  const own = trace.rounds.flatMap((r) => r.emitted), texts = isGreedy(trace) && trace.run?.lossless !== false;
-  return { name, tokens: times.map((t, i) => ({ text: texts ? own[i]?.text ?? "" : "", kind: "plain", t })), end: times.at(-1), texts };
-}
-
-// Pure: how many tokens a lane has after t seconds, from a first guess on.
-export function reached(tokens, t, from = 0) {
-  let n = from > 0 && tokens[from - 1]?.t > t ? 0 : from;
-  while (n < tokens.length && tokens[n].t <= t) n += 1;
-  return n;
-}
-
-export const laneRate = (lane) => (lane.end > 0 ? lane.tokens.length / lane.end : 0);
 
 function createLane(w, lane, note) {
   const text = el("div", { class: "ss-lanetext", dir: "auto", "data-dots": lane.texts ? null : "yes", tabindex: "0", role: "region", "aria-label": w.lane(lane.name) }), state = el("span", { class: "ss-lanestate" }), fill = el("i", {});
@@ -53,7 +32,7 @@ function createLane(w, lane, note) {
 
 export function createRaceView(words, runs) {
   const w = words.race, examples = [...new Set(runs.map((r) => r.example))];
-  const status = el("p", { class: "ss-sub", role: "status" }), lanesBox = el("ul", { class: "ss-lanelist" }), verdict = el("p", { class: "ss-say" }), slower = el("div", {}), differ = el("p", { class: "ss-note", text: w.differ, hidden: true });
+  const status = el("p", { class: "ss-sub", role: "status" }), lanesBox = el("ul", { class: "ss-lanelist" }), verdict = el("p", { class: "ss-say" }), slower = el("div", {}), differ = el("p", { class: "ss-note", text: w.differ, hidden: true }), rule = el("p", { class: "ss-note" });
   const play = el("button", { type: "button", class: "ss-btn ss-play", onclick: toggle }), clock = el("output", { class: "ss-clock" }), scrub = el("input", { type: "range", class: "ss-range", min: 0, step: 0.01, value: 0, "aria-label": w.clock, oninput: () => { t = Number(scrub.value); stop(); paint(); } });
   const speed = el("select", { class: "ss-speed", "aria-label": w.speed, title: w.speed }, ...RACE_SPEEDS.map((s) => el("option", { value: s, text: `${s}×` })));
   speed.value = "1";
@@ -61,7 +40,7 @@ export function createRaceView(words, runs) {
   const table = el("table", {}), tableView = el("details", { class: "ss-tableview" }, el("summary", { text: w.table }), el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": w.title }, table));
   const pickExample = el("fieldset", { class: "ss-choice" }), pickMethods = el("fieldset", { class: "ss-choice" });
   const legend = el("p", { class: "ss-keyline" }, ...Object.entries(w.legend).map(([kind, name]) => el("span", { class: "ss-racetok", "data-kind": kind }, el("span", { class: "ss-mark", text: name }))));
-  const body = el("div", { hidden: true }, el("div", { class: "ss-transport ss-racebar" }, again, play, scrub, clock, speed), lanesBox, legend, verdict, slower, differ, tableView);
+  const body = el("div", { hidden: true }, el("div", { class: "ss-transport ss-racebar" }, again, play, scrub, clock, speed), rule, lanesBox, legend, verdict, slower, differ, tableView);
   const root = el("section", { class: "ss-panel ss-side-by-side" }, el("h2", { text: w.title }), el("p", { class: "ss-lead", text: w.lead }), el("div", { class: "ss-controlrow" }, pickExample, pickMethods), status, body);
   let example = null, off = new Set(), all = [], lanes = [], t = 0, end = 1, frame = 0, wall = 0, asked = 0;
   const nameOf = (method) => words.names[method] ?? method;
@@ -101,9 +80,9 @@ export function createRaceView(words, runs) {
     try {
       const traces = await Promise.all(entries.map(loadRun));
       if (mine !== asked) return;
-      all = entries.map((e, i) => ({ key: e.method, lane: laneOf(nameOf(e.method), traces[i]), trace: traces[i], entry: e }));
+      all = entries.map((e, i) => ({ key: e.method, plain: e.method === "plain", lane: laneOf(nameOf(e.method), traces[i]), trace: traces[i], entry: e }));
       const beside = all.find((x) => x.trace.plain), plain = all.some((x) => x.key === "plain") ? null : beside && plainLane(nameOf("plain"), beside.trace);
-      if (plain) all.push({ key: "plain", lane: plain, trace: beside.trace, note: [w.plainFrom(beside.lane.name), plain.texts ? "" : w.noText].filter(Boolean).join(". ") });
+      if (plain) all.push({ key: "plain", plain: true, lane: plain, trace: beside.trace, note: [w.plainFrom(beside.lane.name), plain.texts ? "" : w.noText].filter(Boolean).join(". ") });
       const same = (f) => new Set(all.map((x) => JSON.stringify(f(x.trace.run ?? {})))).size === 1;
       differ.hidden = same((r) => [r.target, r.device, r.dtype, r.prompt, r.sampling?.temperature, r.max_new_tokens]);
       say(status, plain || all.some((x) => x.key === "plain") ? "" : w.noPlain);
@@ -121,17 +100,19 @@ export function createRaceView(words, runs) {
   }
 
   function build() {
-    const shown = all.filter((x) => !off.has(x.key));
+    const race = sameStart(all.filter((x) => !off.has(x.key))), shown = race.lanes, sampled = shown.filter((x) => !isGreedy(x.trace)).length;
+    say(rule, [w.sameTokens(race.tokens), race.stretched ? w.stretched : "", sampled ? w.sampled(sampled < shown.length) : w.greedy].filter(Boolean).join(" "));
     lanes = shown.map((x) => createLane(w, x.lane, x.note));
     lanesBox.replaceChildren(...lanes.map((l) => l.root));
     end = Math.max(0.1, ...shown.map((x) => x.lane.end));
     scrub.max = end;
     t = Math.min(t, end);
-    const order = shown.map((x) => ({ name: x.lane.name, rate: laneRate(x.lane) })).sort((a, b) => b.rate - a.rate);
-    say(verdict, order.length ? w.verdict(order) : "");
+    const order = shown.map((x) => ({ name: x.lane.name, rate: laneRate(x.lane), ratio: x.plain ? null : x.ratio })).sort((a, b) => b.rate - a.rate);
+    root.dataset.first = order[0]?.name ?? "";
+    say(verdict, order.length ? w.verdict(order, race.tokens) : "");
     slower.replaceChildren(...shown.filter((x) => x.entry && words.slower(x.entry)).map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })));
     table.replaceChildren(el("caption", { class: "ss-vh", text: w.title }), el("thead", {}, el("tr", {}, ...w.head.map((h) => el("th", { scope: "col", text: h })))),
-      el("tbody", {}, ...shown.map((x) => el("tr", {}, el("th", { scope: "row", text: x.lane.name }), ...[x.lane.tokens.length, x.lane.end.toFixed(2), laneRate(x.lane).toFixed(1)].map((c) => el("td", { text: String(c) }))))));
+      el("tbody", {}, ...shown.map((x) => el("tr", {}, el("th", { scope: "row", text: x.lane.name }), ...[x.lane.tokens.length, x.lane.end.toFixed(2), laneRate(x.lane).toFixed(1), x.plain ? "1×" : ratio(x.ratio), x.entry && !x.plain ? ratio(x.entry.ratio) : "–"].map((c) => el("td", { text: String(c) }))))));
     paint();
     sayPlay();
   }
@@ -139,7 +120,7 @@ export function createRaceView(words, runs) {
   pickExample.append(el("legend", { text: w.example }), ...examples.map((name) => {
     const input = el("input", { type: "radio", name: "ss-race-example", value: name, onchange: () => choose(name) });
     input.checked = name === examples[0];
-    return el("label", {}, input, el("span", { text: name }));
+    return el("label", {}, input, el("span", { text: words.examples[name] ?? visible(name).slice(0, 40) }));
   }));
   if (!examples.length) say(status, w.none);
   return { root, refresh() { if (!example && examples.length) choose(examples[0]); }, stop };

@@ -30,14 +30,17 @@ export function times(x) {   // a threshold: may pass 1
   return x < 1 ? probLong(x) : x >= 100 ? ">99" : x.toFixed(2);
 }
 
-export function ms(seconds) {
-  const x = seconds * 1000;
-  return x >= 1000 ? `${(x / 1000).toFixed(2)} s` : x >= 10 ? `${x.toFixed(0)} ms` : x >= 1 ? `${x.toFixed(1)} ms` : `${x.toFixed(2)} ms`;
-}
-
-export function secs(x) {
-  return x >= 10 ? `${x.toFixed(1)} s` : `${x.toFixed(2)} s`;
-}
+const inUnits = (s, milli) => ({
+  ms(seconds) {
+    const x = seconds * 1000;
+    return x >= 1000 ? `${(x / 1000).toFixed(2)} ${s}` : x >= 10 ? `${x.toFixed(0)} ${milli}` : x >= 1 ? `${x.toFixed(1)} ${milli}` : `${x.toFixed(2)} ${milli}`;
+  },
+  secs: (x) => (x >= 10 ? `${x.toFixed(1)} ${s}` : `${x.toFixed(2)} ${s}`),
+});
+const inEnglish = inUnits("s", "ms");
+export const ms = inEnglish.ms;
+export const secs = inEnglish.secs;
+export const inRussian = inUnits("с", "мс");
 
 export function percent(x) {
   return x === null || x === undefined ? "–" : `${Math.round(100 * x)} %`;

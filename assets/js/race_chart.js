@@ -17,14 +17,14 @@ export function raceData(trace, step) {
 }
 
 export function raceFigure(data, c, words) {
-  const hover = "%{y} tokens after %{x:.2f} s<extra></extra>";
+  const hover = `%{y} ${words.y}, %{x:.2f} ${words.second}<extra></extra>`;
   const line = (xy, name, l) => ({ type: "scatter", mode: "lines", x: xy.x, y: xy.y, name, line: l, hovertemplate: hover });
   const traces = [line(data.spec, words.spec, { color: c.acc, width: 3, shape: "linear" }),
     line(data.plain, data.measured ? words.plain : words.plainEstimate, { color: c.dis, width: 2.5, dash: data.measured ? "solid" : "dash" }),
     { type: "scatter", mode: "markers", x: [data.now.t], y: [data.now.n], name: "", showlegend: false, hovertemplate: hover, marker: { size: 12, color: c.acc, line: { color: c.card, width: 3 } } }];
   const axis = { gridcolor: c.line, zeroline: false, linecolor: c.line, tickfont: { size: 11, color: c.soft }, automargin: true, fixedrange: true, rangemode: "tozero", nticks: 5 };
   const layout = { template: null, height: 250, margin: { l: 34, r: 10, t: 8, b: 34 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: c.font, color: c.ink, size: 12 },
-    xaxis: { ...axis, ticksuffix: " s", showgrid: false, title: { text: words.x, font: { size: 11, color: c.soft }, standoff: 6 } }, yaxis: { ...axis, title: { text: words.y, font: { size: 11, color: c.soft }, standoff: 6 } },
+    xaxis: { ...axis, ticksuffix: ` ${words.second}`, showgrid: false, title: { text: words.x, font: { size: 11, color: c.soft }, standoff: 6 } }, yaxis: { ...axis, title: { text: words.y, font: { size: 11, color: c.soft }, standoff: 6 } },
     legend: { x: 1, y: 0.03, xanchor: "right", yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: 11.5, color: c.ink } }, hovermode: "closest", hoverlabel: { font: { family: c.font } }, uirevision: "race" };
   return { traces, layout };
 }
@@ -41,9 +41,9 @@ export function createRace(words, loadPlotly) {
     queued = false;
     painted = performance.now();
     if (!view || !root.isConnected || !plot.clientWidth) return;
-    if (bare) { plot.replaceChildren(raceSvg(raceData(view.trace, view.step), plot.clientWidth, words.race)); return; }
+    if (bare) { plot.replaceChildren(raceSvg(raceData(view.trace, view.step), plot.clientWidth, { ...words.race, second: words.second })); return; }
     if (!Plotly) return;
-    const { traces, layout } = raceFigure(raceData(view.trace, view.step), colours(), words.race);
+    const { traces, layout } = raceFigure(raceData(view.trace, view.step), colours(), { ...words.race, second: words.second });
     Plotly.react(plot, traces, { ...layout, width: plot.clientWidth }, { displayModeBar: false, responsive: false });
   }
   // Redrawing costs Plotly some 20 ms: the point may lag a scrubbing hand by a moment, the page may not.

@@ -51,6 +51,12 @@ export function passSeconds(points, n) {
   return Math.max(s0 + ((s1 - s0) * (n - n0)) / (n1 - n0), 1e-9);
 }
 
+// What of a pass is spent once, and what each further token adds, in seconds: the straight line from the first to the fifth token.
+export function passParts(points) {
+  const one = passSeconds(points, 1), five = passSeconds(points, 5), each = one ? Math.max(0, (five - one) / 4) : 0;
+  return { once: one ? Math.max(0, one - each) : 0, each, five: one ? five / one : 1 };
+}
+
 // The two ratios of the closed form from measured seconds. Where nothing is drafted by a model, c = 0.
 export function ratios(costs) {
   const points = passPoints(costs.passes), one = passSeconds(points, 1);

@@ -1,6 +1,5 @@
 // Three lanes on one clock, as measured: the draft's steps, the target's passes, and plain decoding of the same prompt.
 import { el, say, svg } from "./dom.js";
-import { secs } from "./numbers.js";
 import { plainTimes, tally } from "./tally.js";
 
 // Pure: the spans of each lane between two times, in seconds since start.
@@ -60,8 +59,8 @@ export function createTimeline(words, onRound) {
     const lo = step.r ? trace.rounds[step.r - 1].elapsed_s : 0, hi = trace.rounds[step.r].elapsed_s;
     chart.replaceChildren(svg("rect", { x: `${x(lo)}%`, width: `${Math.max(0.2, x(hi) - x(lo))}%`, y: 0, height: 84, rx: 4, class: "ss-band" }),
       ...l.draft.flatMap((s) => bar(s, 5, "ss-ldraft")), ...l.target.flatMap((s) => bar(s, 33, "ss-ltarget")), ...l.plain.flatMap((s) => bar(s, 61, l.measured ? "ss-lplain" : "ss-lplain ss-guess")));
-    chart.setAttribute("aria-label", `${words.timeline.title}: ${secs(from)} – ${secs(to)}`);
-    axis.replaceChildren(el("span", { text: secs(from) }), el("span", { text: secs(to) }));
+    chart.setAttribute("aria-label", `${words.timeline.title}: ${words.secs(from)} – ${words.secs(to)}`);
+    axis.replaceChildren(el("span", { text: words.secs(from) }), el("span", { text: words.secs(to) }));
     say(sub, words.timeline.sub(l.measured));
   }
   return { root, draw, reset() { key = ""; } };

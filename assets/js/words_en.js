@@ -151,5 +151,5 @@ export const EN = {
   keys: [["←  →", "one step back, forward"], ["Shift ←  →", "one round back, forward"], ["Space", "play, pause"], ["Home  End", "first, last step"], ["↑  ↓", "previous, next token when one has the focus"], ["?", "this list"], ["Esc", "leave the presenter's view"], ["Page Down  Page Up", "presenting: next, previous step (in the lesson: its pages)"]],
   bar: (r, round) => `round ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, ${round.drafted.length} drafted` : ""}`,
   stopped: { cancelled: "stopped before its end", length: "ended at the token limit", eos: "ended by itself", stop_string: "ended at a stop string" },
-  percent, ratio,
+  percent, ratio, secs, second: "s",
 };

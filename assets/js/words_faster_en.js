@@ -1,6 +1,6 @@
 // "Why it is faster, and when not" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
 import { ms, percent, probLong, ratio } from "./numbers.js";
-import { METHOD_NAMES_EN } from "./words_methods_en.js";
+import { EXAMPLE_NAMES_EN, METHOD_NAMES_EN } from "./words_methods_en.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 const bytes = (n) => (n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : `${Math.round(n / 1e6)} MB`);
@@ -8,27 +8,34 @@ const drafts = (k) => (k === 1 ? "one draft" : `${k} drafts`);
 const tokens = (n) => (n === 1 ? "one token" : `${n} tokens`);
 
 export const FASTER_EN = {
-  glossary: GLOSSARY_EN,
+  glossary: GLOSSARY_EN, ms,
   table: "As a table",
   costs: {
     title: "Why it can be faster: checking five tokens costs little more than writing one",
-    lead: "To write one token the [[target]] must read all its weights once, and reading them is most of the work. If it looks at several tokens in the same [[pass]], the weights are read only once. [[plain decoding|Plain decoding]] reads them anew for each token.",
+    lead: "To write one token the [[target]] must read all its weights once, and for a large model reading them is most of the work. If it looks at several tokens in the same [[pass]], the weights are read only once. [[plain decoding|Plain decoding]] reads them anew for each token.",
     chart: "Time of one target pass over n tokens", x: "tokens in one pass", measured: "measured", separate: "n passes, one token each", floor: "weights ÷ memory speed",
     head: ["tokens in the pass", "measured", "times one token", "n separate passes"],
     label: (rows) => `Time of one target pass. ${rows.join(" ")}`, row: (n, s) => `${tokens(n)}: ${ms(s)}.`,
     sentence: (n, v, one, five) => `Here a pass over ${tokens(n)} takes ${ms(five)}, ${v.toFixed(2)} times a pass over one token (${ms(one)}). ${n} passes for one token each would take ${ms(n * one)}.`,
     noisy: "A pass over more tokens cannot be quicker than over one: this machine was busy with something else while it was measured. Measure again when it is quiet.",
-    floorSentence: (c, s, share) => `The weights are ${bytes(c.weights)}. Memory here delivers ${bytes(c.memory)} a second, so reading them takes at least ${ms(s)}: ${share >= 0.995 ? "as long as" : `${percent(share)} of`} a pass for one token.`,
+    floorSentence(c, s, share, more) {
+      const wide = { bfloat16: 2, float16: 2, float32: 4, float64: 8 }[more.dtype], size = wide ? ` (${Math.round(c.weights / wide / 1e6)} million numbers of ${wide} bytes, ${more.dtype}${more.packed ? `; the file packs them smaller, as ${more.packed}, and they are unpacked once` : ""})` : "";
+      const head = `The weights are ${bytes(c.weights)}${size}. Memory here delivers ${bytes(c.memory)} a second, so reading them takes at least ${ms(s)}: ${share >= 0.995 ? "as long as" : `${percent(share)} of`} a pass for one token.`;
+      const parts = `By the measured line a pass takes ${ms(more.once)} once and ${ms(more.each)} for each token in it`;
+      if (share >= 0.5) return `${head} ${parts}: most of what is spent once is that reading.`;
+      return `${head} So on this machine it is not the memory that decides: the rest is arithmetic and the fixed work of starting it. ${parts}; ${more.five < 2 ? `what is spent once is shared by all, and so a pass over 5 still takes only ${more.five.toFixed(2)} times one.` : `so little is shared, and a pass over 5 takes ${more.five.toFixed(2)} times one.`}`;
+    },
     noFloor: "The size of the weights over the speed of memory appears once this machine is measured.",
     from: { machine: (c) => `Measured on this machine: ${c.device ?? "?"}${c.threads ? `, ${c.threads === 1 ? "one thread" : `${c.threads} threads`}` : ""}.`, run: (what) => `From the recording, not from your machine: ${what}.` },
-    measure: "Measure this machine", again: "Measure again", busy: "Measuring: some seconds in which nothing else runs …", waiting: "Waiting for the model …",
+    measure: "Measure this machine", again: "Measure again", measureNote: "Nothing is measured until you press this. It takes some seconds and is best done on a quiet machine; the charts below then use these costs.",
+    busy: "Measuring: some seconds in which nothing else runs …", waiting: "Waiting for the model …",
   },
   model: {
     title: "When it pays: what a round yields against what it costs",
     lead: "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is kept with the same chance [[alpha|α]]. It costs k · [[c]] + [[v]] plain steps. The [[speed-up]] is the one over the other; c and v are measured.",
-    run: "Run", live: "the run in Watch", name: (r) => `${r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`, noRuns: "No recorded run is here yet.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
+    run: "Run", live: "the run in Watch", name: (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`, noRuns: "No recorded run is here yet.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
     costs: "Costs of", costsFrom: { machine: "this machine", run: "the recording" },
-    alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", reset: "As in this run",
+    alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", v: "Pass over k + 1 tokens v (measured)", reset: "As in this run",
     big: (s) => (s >= 1 ? "expected, times plain speed" : "expected: slower here"),
     yields: (k, t, cost) => `A round of ${drafts(k)} yields ${t.toFixed(2)} tokens and costs ${cost.toFixed(2)} plain steps.`,
     slower: (k, t, parts) => `Slower here, because a round of ${drafts(k)} costs ${parts.all.toFixed(2)} plain steps (${parts.draft.toFixed(2)} for drafting, ${parts.pass.toFixed(2)} for the pass) and yields only ${t.toFixed(2)} tokens.`,
@@ -40,10 +47,10 @@ export const FASTER_EN = {
     point: "this run, by the closed form", diamond: "this run, measured",
     today(f) {
       const head = `In this run ${f.accepted} of ${f.tested} tested drafts were kept: α = ${probLong(f.alpha)}, and with 95 % confidence between ${probLong(f.interval[0])} and ${probLong(f.interval[1])}. `;
-      const form = `The closed form makes ${ratio(f.expected[1])} of it (${ratio(f.expected[0])} to ${ratio(f.expected[2])})`;
+      const form = `The closed form (the formula above) makes ${ratio(f.expected[1])} of it (${ratio(f.expected[0])} to ${ratio(f.expected[2])})`;
       if (f.measured === null) return `${head}${form}; plain decoding was not measured.`;
       const inside = f.measured >= f.expected[0] && f.measured <= f.expected[2];
-      return `${head}${form}; measured: ${ratio(f.measured)}. ${inside ? "The two agree." : f.measured > f.expected[1] ? "The run did better: its costs, when it ran, were not those shown here, or acceptance is not the same at every place." : "The run did worse: the form knows no time between the passes, and a busy machine does not keep to the costs shown here."}`;
+      return `${head}${form}; measured: ${ratio(f.measured)}. ${inside ? `That lies within the range, which ${f.expected[2] / f.expected[0] > 1.15 ? `is wide: ${f.tested} tested drafts cannot say more` : "is narrow"}.` : f.measured > f.expected[1] ? "The run did better: its costs, when it ran, were not those shown here, or acceptance is not the same at every place." : "The run did worse: the form knows no time between the passes, and a busy machine does not keep to the costs shown here."}`;
     },
     slowRun: (cost) => `Slower here, because a drafting round cost ${cost.cost.toFixed(2)} plain steps and yielded only ${cost.yield.toFixed(2)} tokens.`,
     noDraft: "Nothing was drafted in this run.",

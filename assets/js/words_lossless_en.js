@@ -1,7 +1,7 @@
 // "Why nothing is lost" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
 import { probLong } from "./numbers.js";
 import { sumText, two } from "./printed.js";
-import { METHOD_NAMES_EN } from "./words_methods_en.js";
+import { EXAMPLE_NAMES_EN, METHOD_NAMES_EN } from "./words_methods_en.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 const big = (n) => n.toLocaleString("en-US");
@@ -57,7 +57,7 @@ export const LOSSLESS_EN = {
     lead: "Here p and q are no toy: they are the two laws that met at one place of a real run. All tokens that the record does not list are one category, with the overlap that was recorded for them.",
     run: "Run", round: "Round", position: "Drafted token", none: "This run has no recorded round with a draft.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
     live: "the run in Watch", noRuns: "No recorded run is here yet.", others: "all others",
-    name: (r) => `${r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`,
+    name: (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`,
     context: "After", choose: (r, of) => `round ${r} of ${of}`, previous: "Previous round", next: "Next round",
     positionLabel: (token, verdict) => `${token}: ${verdict}`,
     verdict: { accepted: "kept", rejected: "rejected", not_reached: "never tested" },

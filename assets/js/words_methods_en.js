@@ -2,12 +2,13 @@
 import { percent, ratio, secs } from "./numbers.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
-export const METHOD_NAMES_EN = { plain: "plain decoding", draft: "draft model", lookup: "earlier text", suffix: "habits", "early-exit": "own layers", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "earlier text or draft model" };
+export const METHOD_NAMES_EN = { plain: "plain decoding", draft: "draft model", lookup: "earlier text", suffix: "habits", "early-exit": "own layers", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "earlier text or draft model", "lookup+eagle": "earlier text or EAGLE" };
+export const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "code", edit: "edit", summary: "summary" };
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} MB`;
 
 export const METHODS_EN = {
   glossary: GLOSSARY_EN,
-  names: METHOD_NAMES_EN,
+  names: METHOD_NAMES_EN, examples: EXAMPLE_NAMES_EN,
   title: "Who may propose",
   lead: "The check is the same for all of them, so all of them keep the [[law|law (the probability distribution)]] of the [[target]]. They differ in who makes the [[draft]], what that costs, and how often it is right.",
   labels: { proposes: "Who proposes", memory: "Memory", needs: "Needs", choose: "Choose it when", paper: "Paper", here: "Here" },
@@ -33,10 +34,17 @@ export const METHODS_EN = {
     "lookup+draft": { proposes: "Earlier text where a long match is found, else the draft model.", memory: "As the draft model.", needs: "What the draft model needs.",
       choose: "some requests repeat their prompt and others do not.",
       papers: ["Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (drafters in a row, the same idea)"] },
+    "lookup+eagle": { proposes: "Earlier text where a long match is found, else the EAGLE head.", memory: "As EAGLE.", needs: "What EAGLE needs.",
+      choose: "some requests repeat their prompt and others do not, and a head for the target exists.",
+      papers: ["Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (drafters in a row, the same idea)", "Li et al.: EAGLE: Speculative Sampling Requires Rethinking Feature Uncertainty. 2024, arxiv.org/abs/2401.15077"] },
     plain: { proposes: "Nobody: one target [[pass]] for each token.", memory: "Nothing more.", needs: "Nothing.",
       choose: "no draft is kept often enough, the machine computes many requests at once, or a pass over several tokens is dear. Then speculation is slower.",
       papers: ["Vaswani et al.: Attention Is All You Need. 2017, arxiv.org/abs/1706.03762 (the decoder itself)"] },
   },
+  tune: { title: "By layer", exitHead: "exit after layer", skipHead: "layers left out", head: ["first guess kept", "tokens a round", "of plain speed"],
+    exit: (n) => `exit after layer ${n}`, skip: (n) => `layers ${n} left out`, more: (n) => `Layers left out in the middle: ${n} settings`,
+    best: (name, x) => (x > 1 ? `Measured best: ${name}, ${ratio(x)} of plain speed.` : `Measured best: ${name}, ${ratio(x)} of plain speed. With this target it does not pay at any setting tried.`),
+    from: (target, prompts, n) => `Measured on ${target}: ${prompts} prompts of ${n} tokens each, beside plain decoding of the same.` },
   size: (bytes) => `Here: ${mb(bytes)} of weights.`,
   none: "No recorded run of it is here yet.",
   figure(r) {
@@ -47,16 +55,21 @@ export const METHODS_EN = {
   lossy: "lossy: the output law differs from the target's",
   play: (r) => `Open ${r.example} in Watch`, playShort: "Open in Watch",
   race: { title: "Side by side: one prompt, several methods, one clock",
-    lead: "Each was recorded alone, one after the other, and is replayed here at its recorded speed. Running them at the same time would falsify all of them.",
+    lead: "Each was recorded alone, one after the other, and is replayed here. Running them at the same time would falsify all of them.",
     example: "Prompt", methods: "Methods", none: "No recorded run is here yet.", loading: "Loading the recordings …", failed: "A recording could not be loaded.",
     play: "Play", pause: "Pause", again: "From the start", speed: "Speed, times the recorded speed", clock: "Clock", at: (t) => secs(t),
     state: (n, t) => `${n} tokens`, done: (n, t) => `${n} tokens after ${secs(t)}: done`, lane: (name) => `Text of ${name}`,
-    plainFrom: (name) => `Times measured beside ${name}`, noText: "Its text was not kept, another draw from the same law: its tokens appear as dots.", noPlain: "Plain decoding was not measured for this prompt.",
-    verdict(lanes) {
+    plainFrom: (name) => `Timed right beside the run of ${name}, on the same prompt`, noText: "Of this plain run only the times were recorded, not the text: each token is a dot", noPlain: "Plain decoding was not measured for this prompt.",
+    sameTokens: (n) => `All run to the same mark: the first ${n} tokens, which is as far as the shortest recording goes.`,
+    stretched: "The machine was not equally quick at every recording, but each was timed beside plain decoding of its own: every clock here is set so that those plain runs take the same time.",
+    sampled: (some) => `${some ? "The runs with a temperature were" : "These runs were"} sampled: each text is another throw of the dice, so the texts differ. What all methods share is the chance of every text. ${some ? "Runs at temperature 0 agree in the text, up to ties that rounding decides." : ""}`.trim(),
+    greedy: "At temperature 0 nothing is left to chance: every method writes the text of plain decoding, up to ties that rounding decides.",
+    verdict(lanes, n) {
       const best = lanes[0], rest = lanes.slice(1);
-      return rest.length ? `First: ${best.name} with ${best.rate.toFixed(1)} tokens a second; ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}`).join(", ")}.` : `${best.name}: ${best.rate.toFixed(1)} tokens a second.`;
+      const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} of plain`);
+      return rest.length ? `First over these ${n} tokens: ${best.name} with ${best.rate.toFixed(1)} tokens a second${more(best)}; then ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}${more(l)}`).join("; ")}. The cards below tell of the whole recordings.` : `${best.name}: ${best.rate.toFixed(1)} tokens a second.`;
     },
-    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "These recordings were not made with the same settings or on the same machine: compare with care.", head: ["method", "tokens", "seconds", "tokens a second"], table: "As a table",
+    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "These recordings were not made with the same settings (temperature, for one): compare with care.", head: ["method", "tokens", "seconds", "tokens a second", "of plain speed, over these", "over the whole recording"], table: "As a table",
     legend: { accepted: "accepted", recovered: "resampled", bonus: "bonus", plain: "plain" },
   },
 };

@@ -1,8 +1,9 @@
 // Всё, что говорит проигрыватель, по-русски. Ключи те же, что в words_en.js.
-import { capital, ms, percent, probLong, ratio, secs, times } from "./numbers.js";
+import { capital, inRussian, percent, probLong, ratio, times } from "./numbers.js";
 import { quoted, short } from "./glyphs.js";
 import { apart } from "./printed.js";
 
+const { ms, secs } = inRussian;
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const plural = (n, one, few, many) => (n % 10 === 1 && n % 100 !== 11 ? one : n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? few : many);
 const tokens = (n) => `${n} ${plural(n, "токен", "токена", "токенов")}`;
@@ -150,5 +151,5 @@ export const RU = {
   keys: [["←  →", "шаг назад, вперёд"], ["Shift ←  →", "раунд назад, вперёд"], ["Пробел", "проиграть, пауза"], ["Home  End", "первый, последний шаг"], ["↑  ↓", "прежний, следующий токен, если он в фокусе"], ["?", "этот список"], ["Esc", "выйти из показа"], ["Page Down  Page Up", "в показе: следующий, прежний шаг (в уроке: его страницы)"]],
   bar: (r, round) => `раунд ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, предложено ${round.drafted.length}` : ""}`,
   stopped: { cancelled: "остановлено до конца", length: "предел числа токенов", eos: "закончила сама", stop_string: "на стоп-строке" },
-  percent, ratio,
+  percent, ratio, secs, second: "с",
 };

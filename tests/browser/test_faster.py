@@ -38,10 +38,17 @@ def set_slider(user, key: str, value: float) -> float:
     return number(user, f"{ROOT} .ss-model", "data-speed")
 
 
-def test_this_machine_is_measured_once_by_itself_and_again_on_wish(started):
+def measured(user) -> None:
+    user.page.locator("[data-act=measure]").click()
+    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+
+
+def test_this_machine_is_measured_on_wish_only_and_once(started):
     engine = Calibrated()
     user = started(engine)
-    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+    user.at()
+    assert engine.asked == [] and "Nothing is measured until you press this" in user.text(f"{ROOT} .ss-besides")
+    measured(user)
     assert engine.asked == [False]
     assert user.text(f"{ROOT} .ss-chartgrid .ss-sub").startswith("Measured on this machine: cpu, one thread.")
     assert "270 MB" in user.text(f"{ROOT} .ss-besides .ss-note") and "75 % of a pass" in user.text(f"{ROOT} .ss-besides .ss-note")
@@ -56,7 +63,7 @@ def test_this_machine_is_measured_once_by_itself_and_again_on_wish(started):
 
 def test_the_closed_form_is_the_core_s_and_red_below_one(started):
     user = started(Calibrated())
-    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+    measured(user)
     one = CALIBRATION["pass_s"]["1"]
     set_slider(user, "k", 3)
     set_slider(user, "c", 0.1)
@@ -130,7 +137,7 @@ def test_narrow_and_dark_with_hostile_facts(started, tmp_path, width):
 
 def test_without_any_recording_the_form_still_works(started, tmp_path):
     user = started(Calibrated(), tmp_path, ready=".ss-empty:not([hidden])")
-    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+    measured(user)
     assert set_slider(user, "alpha", 0.9) > 1
     assert "No recorded run" in user.page.locator(f"{ROOT} .ss-model").inner_text()
 
@@ -141,7 +148,7 @@ def test_another_language_redraws_the_three_tabs_and_keeps_what_was_measured(sta
     titles = "() => ['#lossless', '#faster', '#methods'].map(r => document.querySelector(r + ' h2').textContent).join()"
     for name, root in tabs.items():
         go(user, name, root)
-    user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
+    measured(user)
     before = user.page.evaluate(titles)
     user.page.evaluate("() => window.Specscope.setLanguage('ru')")
     user.page.wait_for_selector(f"{ROOT} .ss-posbar")

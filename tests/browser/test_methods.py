@@ -38,7 +38,7 @@ def user(visit, url):
 
 def test_a_card_for_every_proposer_with_its_figures(user):
     cards = {c.get_attribute("data-method"): c.inner_text() for c in user.page.locator(".ss-method").all()}
-    assert set(cards) == {"draft", "lookup", "suffix", "lookup+draft", "eagle", "medusa", "early-exit", "plain"}
+    assert set(cards) == {"draft", "lookup", "suffix", "lookup+draft", "lookup+eagle", "eagle", "medusa", "early-exit", "plain"}
     for name, text in cards.items():
         for part in ("Who proposes", "Memory", "Needs", "Choose it when", "Here", "Paper"):
             assert part in text, (name, part)
@@ -74,7 +74,7 @@ def test_side_by_side_on_one_clock(user):
     assert page.locator(".ss-lane").first.locator(".ss-racetok").count() == third[0]
     page.locator(f"{ROOT} input[value=lookup]").uncheck(force=True)
     assert lanes.count() == 2 and number(user, ".ss-side-by-side", "data-t") > 0
-    assert "First: " in user.text(".ss-side-by-side > div > .ss-say")
+    assert "First over these " in user.text(".ss-side-by-side > div > .ss-say") and "At temperature 0" in user.text(".ss-side-by-side")
     page.locator(f"{ROOT} .ss-side-by-side summary").click()
     assert page.locator(".ss-side-by-side tbody tr").count() == 2
 
@@ -82,7 +82,8 @@ def test_side_by_side_on_one_clock(user):
 def test_a_sampled_recording_has_no_plain_text_and_says_why_it_is_slower(user):
     user.page.locator(f"{ROOT} input[value=list]").check(force=True)
     user.wait("() => document.querySelectorAll('.ss-lane').length === 2 && document.querySelector('.ss-lane:last-child .ss-sub')")
-    assert "another draw from the same law" in user.text(".ss-lane:last-child .ss-sub")
+    assert "each token is a dot" in user.text(".ss-lane:last-child .ss-sub")
+    assert "another throw of the dice" in user.text(".ss-side-by-side")
     assert user.text(".ss-side-by-side .ss-slowwords").startswith("draft model: slower here, because")
 
 
@@ -97,7 +98,7 @@ def test_hostile_tokens_are_text_at_320(visit, tmp_path, name):
         user.page.wait_for_selector(f"{ROOT} .ss-lane")
         user.page.locator(f"{ROOT} .ss-racebar input").evaluate("n => { n.value = n.max; n.dispatchEvent(new Event('input', {bubbles: true})); }")
         assert int(user.page.locator(".ss-lane").first.get_attribute("data-tokens")) > 5
-        assert user.page.locator(".ss-method").count() == 9, "an unknown method gets a card of its own, its name as text"
+        assert user.page.locator(".ss-method").count() == 10, "an unknown method gets a card of its own, its name as text"
         assert user.page.evaluate("() => window.__hit === undefined")
         assert user.page.locator("#methods script, #methods img, #methods b b").count() == 0
         assert not user.sideways()

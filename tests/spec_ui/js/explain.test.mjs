@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { parts, plainText } from "../../../assets/js/glossary.js";
 import { cleanRuns } from "../../../assets/js/runs.js";
-import { laneOf, plainLane, reached } from "../../../assets/js/methods_race.js";
+import { laneOf, laneRate, plainLane, reached, sameStart } from "../../../assets/js/race_model.js";
+import { tuneRows } from "../../../assets/js/methods_tune.js";
 import { ticksTo } from "../../../assets/js/svgplot.js";
 import { makeReader } from "../../../assets/js/trace.js";
 import { FASTER_EN } from "../../../assets/js/words_faster_en.js";
@@ -51,6 +52,21 @@ test("lanes: every token when its round was there; plain from its own times", ()
   assert.equal(plainLane("plain", { ...trace, plain: null }), null);
 });
 
+test("the race: the same tokens for all, each beside its own plain decoding, places as the speed-ups", () => {
+  const slow = { ...trace, rounds: trace.rounds.map((r) => ({ ...r, elapsed_s: 3 * r.elapsed_s })), plain: { ...trace.plain, elapsed_s: trace.plain.elapsed_s.map((t) => 3 * t) } };
+  const short = { ...trace, rounds: trace.rounds.slice(0, 9) }, n = short.rounds.reduce((s, r) => s + r.emitted.length, 0);
+  const race = sameStart([{ lane: laneOf("a", trace), trace }, { lane: laneOf("slow machine", slow), trace: slow }, { lane: laneOf("short", short), trace: short }, { plain: true, lane: plainLane("plain", trace), trace }]);
+  assert.equal(race.tokens, n);
+  assert.ok(race.stretched && race.lanes.every((x) => x.lane.tokens.length === n));
+  const [a, b, c, plain] = race.lanes;
+  for (const x of [b, c]) assert.ok(Math.abs(x.lane.end - a.lane.end) < 1e-9 && Math.abs(x.ratio - a.ratio) < 1e-9, "a machine three times as slow changes nothing");
+  assert.ok(Math.abs(laneRate(a.lane) / laneRate(plain.lane) - a.ratio) < 1e-9);
+  assert.equal(plain.ratio, 1);
+  const alone = sameStart([{ lane: laneOf("a", { ...trace, plain: null }), trace: { ...trace, plain: null } }]);
+  assert.deepEqual([alone.lanes[0].stretch, alone.lanes[0].ratio, alone.stretched], [1, null, false]);
+  assert.deepEqual(sameStart([]).lanes, []);
+});
+
 test("the list of runs keeps only what has the right shape", () => {
   assert.deepEqual(cleanRuns(null), []);
   assert.deepEqual(cleanRuns([null, 3, { name: "a" }]), []);
@@ -58,6 +74,16 @@ test("the list of runs keeps only what has the right shape", () => {
   assert.equal(r.ratio, null);
   assert.equal(r.tested, 0);
   assert.deepEqual(r.costs, {});
+});
+
+test("a report of what was tuned: exits in order, the best named, what has not the right shape left out", () => {
+  const row = (more) => ({ exit_layer: null, skip_layers: null, ratio: 0.5, agreement: 0.4, tokens_per_round: 1.5, ...more });
+  const { exits, skips, best } = tuneRows({ rows: [row({ exit_layer: "20", ratio: 0.7 }), row({ exit_layer: "15" }), row({ skip_layers: "8-20", ratio: 0.9 }), row({}), row({ exit_layer: "9", ratio: "x" }), null, row({ exit_layer: "3", skip_layers: "4" })] });
+  assert.deepEqual(exits.map((r) => r.exit), ["15", "20"]);
+  assert.deepEqual([skips.length, best.skip], [1, "8-20"]);
+  assert.equal(tuneRows(null).best, null);
+  assert.match(METHODS_EN.tune.best("exit after layer 20", 0.7), /0\.70× of plain speed\. With this target it does not pay/);
+  assert.doesNotMatch(METHODS_EN.tune.best("exit after layer 20", 1.2), /does not pay/);
 });
 
 test("round ticks", () => {
