@@ -34,7 +34,7 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     heat.value = t;
   }
   function warm(next) {
-    const made = atTemperature(box, next);
+    const made = box && atTemperature(box, next);
     t = next;
     if (made) { cats = made; touched = true; }
     show();
@@ -42,6 +42,7 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
   const names = () => cats.map((c) => (c.others ? w.laws.others : short(c.text, 14)));
 
   function show() {
+    if (!box) return;   // a hand quicker than the panel that has just opened
     const s = summary(cats), mine = s.cats[box.at], j = judge(mine, u), percentU = Math.min(1, j.threshold ?? 0) * 100;
     slider.value = u;
     slider.style.setProperty("--ss-keep", `${percentU.toFixed(2)}%`);

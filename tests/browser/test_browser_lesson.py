@@ -88,8 +88,49 @@ def test_all_ten_steps(visit, url):
     done(user, "quiz")
     assert "All ten are done" in user.text("#lesson .ss-outcome") and "10 of 10 done" in user.text(CARD)
     user.wait("() => location.search.includes('done=3ff') && location.search.includes('lesson=10')")
+    # What was chosen stays, also over a visit to another step and another language; a wrong answer takes the step back.
+    page.locator("#lesson .ss-dotbtn").nth(8).click()
+    page.wait_for_selector(f'{CARD}[data-open="9"]')
+    page.locator("#lesson .ss-dotbtn").nth(9).click()
+    page.wait_for_selector(f'{CARD}[data-open="10"]')
+    chosen = "() => [...document.querySelectorAll('#lesson .ss-quiz fieldset')].map(f => f.querySelector('input:checked')?.value ?? '').join('')"
+    assert page.evaluate(chosen) == "0120"
+    page.evaluate("() => window.Specscope.setLanguage('ru')")
+    page.wait_for_selector(f'{CARD}[data-open="10"]')
+    assert page.evaluate(chosen) == "0120"
+    page.evaluate("() => window.Specscope.setLanguage('en')")
+    page.wait_for_selector(f'{CARD}[data-open="10"]')
+    page.locator("#lesson .ss-quiz fieldset").nth(1).locator("input").nth(0).check()
+    assert page.get_attribute(CARD, "data-done") == "no" and "9 of 10 done" in user.text(CARD) and page.evaluate(chosen) == "0020"
+    assert begin(visit, url, 10, "&done=200").page.evaluate(chosen) == "0120", "an address that calls it done shows what was right"
     again = begin(visit, url, 4, "&done=5")
     assert again.page.locator("#lesson .ss-dotbtn[data-done=yes]").count() == 2
+
+
+def test_the_first_thing_asked_works_right_after_the_tab_was_clicked(visit, url):
+    user = visit(url)
+    page = user.page
+    page.locator('.ss-tabs [data-tab-id="lesson"]').click()
+    page.wait_for_selector(f'{CARD}[data-open="1"]')
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(60)
+    done(user, "pass")
+
+
+def test_the_prediction_is_not_given_away(visit, url):
+    user = begin(visit, url, 2)
+    page = user.page
+    assert page.locator("#lesson .ss-stage[data-veil]").count() == 1
+    hidden = "() => [...document.querySelectorAll('#lesson .ss-future .ss-tok')].every(n => getComputedStyle(n).visibility === 'hidden')"
+    assert page.evaluate(hidden) and "Plain decoding" not in user.text("#lesson .ss-roundpanel")
+    asked = user.text("#lesson .ss-ask .ss-say2")
+    pressed = page.locator('#lesson .ss-card[aria-pressed="true"] code').inner_text()
+    assert pressed.strip("…")[:6] in asked, "the picture below is that of the token asked about"
+    assert page.locator("#lesson .ss-name[data-kind=accepted], #lesson .ss-name[data-kind=rejected]").count() == 0
+    page.locator("#lesson [data-guess=rejected]").click()
+    done(user, "predict")
+    assert page.locator("#lesson .ss-stage[data-veil]").count() == 0 and not page.evaluate(hidden)
 
 
 def test_the_presenters_view_by_keys_alone(visit, url):
@@ -128,7 +169,7 @@ def test_the_lesson_fits_any_width(visit, url, width, lang):
 def test_printing_leaves_the_text_and_the_round(visit, url):
     user = visit(url)
     user.page.emulate_media(media="print")
-    for hidden in (".ss-aside", ".ss-transport", ".ss-share", "#theme"):
+    for hidden in (".ss-aside", ".ss-transport", ".ss-share", "#theme", ".ss-intro .ss-sharerow"):
         assert not user.page.locator(hidden).first.is_visible(), hidden
-    for shown in ("#player .ss-text", "#player .ss-cards", "#player .ss-bars", "#player .ss-stats"):
+    for shown in ("#player .ss-text", "#player .ss-cards", "#player .ss-bars", "#player .ss-stats", "#player .ss-race", "#player .ss-prompt"):
         assert user.page.locator(shown).is_visible(), shown

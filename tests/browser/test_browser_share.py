@@ -74,6 +74,7 @@ def test_save_open_and_refuse_files(visit, url, tmp_path):
     page.locator("#player .ss-share input[type=file]").set_input_files(tmp_path / "h.json")
     user.wait("() => document.querySelector('.ss-caption').textContent.startsWith('Opened from a file')")
     assert page.evaluate("() => window.__hit === undefined") and "<img" in user.text(".ss-caption")
+    assert not page.locator('#player [data-act="link"]').is_visible(), "an address can only name a recording"
     page.locator(".ss-whatifpanel summary").click()
     page.wait_for_selector(".ss-lawbar")
     assert page.locator("#player script, #player img").count() == 0
@@ -113,7 +114,9 @@ def test_the_saved_page_works_by_double_click_without_a_server(visit, url, brows
     page.wait_for_function("() => document.querySelector('#player').dataset.round === '1'")
     page.locator(".ss-whatifpanel summary").click()
     page.wait_for_selector(".ss-lawbar")
-    assert page.locator(".ss-race svg.ss-chart").count() == 1, "a chart by hand where Plotly is not"
+    page.wait_for_selector(".ss-race svg.ss-chart")  # a chart by hand where Plotly is not
+    assert "</script>" in page.locator(".ss-prompt").inner_text() and page.locator(".ss-header h1").inner_text() == "Specscope"
+    assert page.locator(".ss-intro p").count() == 3 and page.locator(".ss-intro button").count() == 0
     assert page.locator(".ss-wbranch:visible").count() == 0 and page.locator('[data-act="link"]').count() == 0
     assert page.evaluate("() => window.__hit === undefined") and page.locator("#player img, #player script").count() == 0
     assert page.get_attribute("html", "lang") == ("ru" if scheme == "dark" else "en")

@@ -30,6 +30,7 @@ class User:
         OPEN.append(self)
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
         self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)  # the machine may be busy with something else
         self.page.on("console", lambda m: self.problems.append(f"console: {m.text}") if m.type == "error" else None)
         self.page.on("pageerror", lambda e: self.problems.append(f"page: {e}"))
         self.page.on("request", self._request)
@@ -41,13 +42,13 @@ class User:
 
     def open(self, query: str = "", ready: str = "#player .ss-tok") -> User:
         self.page.goto(self.url + query)
-        self.page.wait_for_selector(ready, timeout=20_000)
+        self.page.wait_for_selector(ready, timeout=60_000)
         return self
 
     def text(self, selector: str) -> str:
         return self.page.locator(selector).first.inner_text()
 
-    def wait(self, expression: str, timeout: int = 15_000) -> None:
+    def wait(self, expression: str, timeout: int = 45_000) -> None:
         self.page.wait_for_function(expression, timeout=timeout)
 
     def at(self) -> tuple[str, str]:

@@ -1,0 +1,101 @@
+"""What helps who comes first: the words above the player, every term under "?", controls that are all in sight, a way out of the presenter's view."""
+
+import json
+
+import pytest
+
+from tests.browser.tabs import go
+from tests.browser.users import served
+from tests.spec_ui.fake_engine import FakeEngine
+from tests.spec_ui.test_explain import Calibrated
+from tests.spec_ui.test_tuned import report
+
+INTRO = "#player .ss-intro"
+
+
+@pytest.fixture(scope="module")
+def url(traces):
+    with served(FakeEngine(), traces) as url:
+        yield url
+
+
+def test_the_introduction_is_open_until_closed_and_leads_to_the_lesson(visit, url):
+    user = visit(url)
+    page = user.page
+    assert page.locator(f"{INTRO}[open]").count() == 1
+    page.locator(f"{INTRO} .ss-term", has_text="residual").first.hover()
+    assert user.text("#ss-definition").startswith("residual: what p has over q")
+    page.locator(f"{INTRO} summary").click()
+    user.wait("() => !document.querySelector('#player .ss-intro').open")
+    page.reload()
+    page.wait_for_selector("#player .ss-tok")
+    assert page.locator(f"{INTRO}[open]").count() == 0, "closed once, closed on the next visit"
+    page.locator(f"{INTRO} summary").click()
+    page.locator(f'{INTRO} [data-act="lesson"]').click()
+    page.wait_for_selector("#lesson .ss-lessoncard[data-open]")
+
+
+def test_on_a_phone_the_lesson_opens_too_and_the_prompt_is_one_press_away(visit, url):
+    user = visit(url, viewport={"width": 360, "height": 740})
+    page = user.page
+    page.locator(f'{INTRO} [data-act="own"]').click()
+    assert page.evaluate("() => document.activeElement === document.querySelector('#prompt textarea')")
+    page.locator(f'{INTRO} [data-act="lesson"]').click()
+    page.wait_for_selector("#lesson .ss-lessoncard[data-open]")
+    assert not user.sideways()
+
+
+def test_all_words_and_keys_are_under_one_button(visit, url):
+    user = visit(url)
+    user.page.locator("#player button.ss-help").click()
+    words = user.text("dialog[open]")
+    for term in ("residual", "closed form", "plain step", "logits", "Q4_1", "EAGLE", "Medusa", "law", "Esc", "Page Down"):
+        assert term in words, term
+    assert user.page.evaluate("() => document.querySelector('dialog[open]').scrollTop") == 0
+    user.page.locator("dialog[open] button").click()
+
+
+def test_every_control_can_be_reached_without_a_box_that_scrolls_unseen(visit, url):
+    user = visit(url, viewport={"width": 1280, "height": 800})
+    inner = user.page.evaluate("() => { const n = document.querySelector('.ss-aside'); return n.scrollHeight - n.clientHeight; }")
+    assert inner <= 2
+    user.page.locator("#seed").scroll_into_view_if_needed()
+    assert user.page.locator("#seed input").is_visible()
+
+
+def test_a_prompt_of_ones_own_is_no_example(visit, url):
+    user = visit(url)
+    assert user.page.locator("#example input:checked").count() == 1
+    user.page.locator("#prompt textarea").fill("something else")
+    user.wait("() => document.querySelectorAll('#example input:checked').length === 0")
+
+
+def test_presenting_begins_at_the_top_and_has_a_way_out(visit, url):
+    user = visit(url)
+    page = user.page
+    page.locator('#player [data-act="present"]').scroll_into_view_if_needed()
+    page.locator('#player [data-act="present"]').click()
+    user.wait("() => location.search.includes('view=present')")
+    assert page.evaluate("() => window.scrollY") == 0 and page.locator("#player .ss-text").is_visible()
+    assert user.text('#player [data-act="present"]').startswith("Leave the presenter's view")
+    page.locator(".ss-leave").click()
+    user.wait("() => !location.search.includes('view=')")
+    assert page.locator("#header").is_visible() and not page.locator(".ss-leave").is_visible()
+
+
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_what_was_tuned_stands_on_its_card(visit, traces, tmp_path, monkeypatch, lang):
+    (tmp_path / "tune-early-exit.json").write_text(json.dumps(report(target="<b>T</b>")), encoding="utf-8")
+    monkeypatch.setattr("spec_ui.tuned.load.__defaults__", (tmp_path,))
+    with served(Calibrated(), traces) as url:
+        user = visit(url, f"?lang={lang}&tab=methods", ready="#methods .ss-tunetable")
+        card = user.page.locator(".ss-method[data-method=early-exit]")
+        assert card.locator("tbody tr").count() == 2 and card.locator("[data-best]").count() == 1
+        assert "0.61×" in card.inner_text() and "<b>T</b>" in card.inner_text() and "40 %" in card.inner_text()
+        assert user.page.locator(".ss-tune").count() == 1 and user.page.locator(".ss-tune b").count() == 0
+
+
+def test_no_report_no_table(visit, url):
+    user = visit(url)
+    go(user, "Methods", "#methods")
+    assert user.page.locator(".ss-tune").count() == 0

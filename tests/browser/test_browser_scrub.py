@@ -1,0 +1,112 @@
+"""A run of 200 rounds is walked, played and changed without a word to the server; how long each step takes to draw is measured."""
+
+import json
+
+import pytest
+
+from tests.browser.users import served
+from tests.spec_ui import long_trace
+from tests.spec_ui.fake_engine import FakeEngine
+
+ROUNDS = 200
+# One step, and the two frames in which it is drawn.
+STEP = """async (k) => {
+  const player = window.Specscope.players[0], frame = () => new Promise((done) => requestAnimationFrame(done));
+  player.go(k);
+  await frame();
+  await frame();
+  if (Number(document.querySelector('#player .ss-mount').dataset.round) !== player.steps[k].r) throw new Error(`step ${k} was not drawn`);
+}"""
+
+
+def walk(page, every: int) -> dict:
+    """Draws every n-th step. Milliseconds that the page's thread worked for a step (its own processor time, so that a busy machine does not
+    count): of script, and of everything, style and layout included."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> tuple[float, float]:
+        got = {m["name"]: m["value"] * 1000 for m in session.send("Performance.getMetrics")["metrics"]}
+        return got["ScriptDuration"], got["TaskDuration"]
+
+    steps, script, all_ = page.evaluate("() => window.Specscope.players[0].steps.length"), [], []
+    for k in range(0, steps, every):
+        before = spent()
+        page.evaluate(STEP, k)
+        after = spent()
+        script.append(after[0] - before[0])
+        all_.append(after[1] - before[1])
+    session.detach()
+    return {
+        "steps": steps,
+        "drawn": len(script),
+        "script_median": sorted(script)[len(script) // 2],
+        "script_worst": max(script),
+        "all_worst": max(all_),
+    }
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "chat-draft.json").write_text(json.dumps(long_trace.make(ROUNDS)), encoding="utf-8")
+    with served(FakeEngine(), folder) as url:
+        yield url
+
+
+@pytest.fixture
+def user(visit, url):
+    user = visit(url)
+    user.page.wait_for_selector(".ss-plot .main-svg")
+    user.wait("() => document.querySelector('#model-state').textContent.includes('ready')")  # the poll has ended
+    user.page.wait_for_timeout(1500)
+    return user
+
+
+def test_walking_playing_and_what_if_ask_the_server_for_nothing(user):
+    page = user.page
+    assert page.get_attribute("#player .ss-scrub", "aria-valuemax") == str(ROUNDS - 1)
+    before = len(user.requests)
+    found = walk(page, 7)
+    assert found["steps"] > ROUNDS and found["drawn"] > found["steps"] / 8
+    print(f"\n{found}")
+    page.locator("#player .ss-speed").select_option("4")
+    page.evaluate("() => window.Specscope.players[0].go(0)")
+    page.locator("#player .ss-play").click()
+    user.wait("() => Number(document.querySelector('#player .ss-mount').dataset.round) > 5")
+    page.locator("#player .ss-play").click()
+    page.locator("#player .ss-whatifpanel summary").click()
+    page.wait_for_selector("#player .ss-whatif")
+    if page.locator("#player .ss-u:visible").count():
+        page.locator("#player .ss-u").fill("0.9")
+        page.locator("#player .ss-roll").click()
+    page.locator("#player .ss-length").last.click()
+    box = page.locator("#player .ss-ticks").bounding_box()
+    for share in (0.1, 0.5, 0.9):
+        page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] - 2)
+        user.at()
+    assert user.requests[before:] == []
+
+
+def test_tabs_ask_for_a_recording_once(user):
+    page = user.page
+    tabs = {"lossless": "#lossless .ss-tokenbtn", "methods": "#methods .ss-lane", "lesson": "#lesson .ss-stage .ss-tok"}
+    for tab, sign in tabs.items():
+        page.locator(f'.ss-tabs [data-tab-id="{tab}"]').click()
+        page.wait_for_selector(f"{sign}:visible", timeout=30_000)
+    assert sum("chat-draft.json" in r for r in user.requests) == 1, "one recording, fetched once for all tabs"
+    before = len(user.requests)
+    for tab, sign in tabs.items():
+        page.locator(f'.ss-tabs [data-tab-id="{tab}"]').click()
+        page.wait_for_selector(f"{sign}:visible", timeout=30_000)
+    page.keyboard.press("ArrowRight")
+    page.locator('#lesson [data-act="next"]:visible').first.click()
+    page.wait_for_timeout(500)
+    assert user.requests[before:] == []
+
+
+@pytest.mark.long
+def test_every_step_is_drawn_within_50_ms_of_script_time(user):
+    found = walk(user.page, 1)
+    print(f"\n{found}")
+    assert found["drawn"] == found["steps"] and found["script_worst"] < 50
