@@ -133,7 +133,7 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
     c["run"].click(None, js="() => window.Specscope.started()", **light)
     c["stop"].click(_stopped, lang, c["notice"], cancels=[running, branching], **light)
     c["example"].input(partial(_choose, engine, traces), [c["example"], c["method"], lang], [c["prompt"], player, c["notice"]], **light)
-    c["prompt"].input(None, None, c["example"], js="() => [null]", **light)
+    c["prompt"].input(None, None, c["example"], js="() => ''", **light)
     shown = [c["draft_len"], player, c["notice"], c["auto"], c["settings"]]
     c["method"].input(partial(_method, engine, traces), [c["method"], c["example"], lang], shown, **light)
     # On opening and then once a second until the model is there (or is not coming): light, outside the queue.

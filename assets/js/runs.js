@@ -36,7 +36,7 @@ export async function openInWatch(entry) {
   if (!trace) return false;
   const head = { version: 1, run: trace.run, source: "recorded", name: entry.name }, lines = [head, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
   player.update(lines.map((l) => JSON.stringify(l)).join("\n") + "\n");
-  openTab("watch");
+  openTab("watch", 0);
   window.scrollTo({ top: 0 });
   return true;
 }

@@ -3,7 +3,7 @@ import { percent, ratio, secs } from "./numbers.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 export const METHOD_NAMES_EN = { plain: "plain decoding", draft: "draft model", lookup: "earlier text", suffix: "habits", "early-exit": "own layers", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "earlier text or draft model", "lookup+eagle": "earlier text or EAGLE" };
-export const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "code", edit: "edit", summary: "summary" };
+export const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} MB`;
 
 export const METHODS_EN = {

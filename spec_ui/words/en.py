@@ -34,7 +34,7 @@ WORDS = {
     "example.chat": "chat",
     "example.list": "list",
     "example.story": "story",
-    "example.code": "code",
+    "example.code": "coding",
     "example.edit": "edit",
     "example.summary": "summary",
     "said.recorded": "This is a recorded run: play it, or step through it.",

@@ -133,7 +133,7 @@ def test_example_without_a_model_shows_its_recording(visit, url):
     user.page.get_by_label("story", exact=True).check(force=True)
     user.wait("() => document.querySelectorAll('.ss-node').length > 5")
     assert user.page.locator('.ss-edge[data-kind="accepted"]').count() >= 1
-    user.page.get_by_label("code", exact=True).check(force=True)
+    user.page.get_by_label("coding", exact=True).check(force=True)
     user.wait("() => document.querySelector('#notice').textContent.includes('no recorded run')")
 
 
