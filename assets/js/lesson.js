@@ -9,7 +9,7 @@ import { cleanRuns, loadRun } from "./runs.js";
 
 export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, answers = null, onProgress = () => {}, present = null }) {
   const all = cleanRuns(runs), order = [...all].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);
-  let n = Math.min(LESSON.length, Math.max(1, start)), mask = done, run = null, answer = null, began = "", opening = 0, justDone = false;
+  let n = Math.min(LESSON.length, Math.max(1, start)), mask = done, run = null, answer = null, began = "", opening = 0, turn = 0, justDone = false;
   // What was chosen in the quiz. A quiz that the address calls done was answered rightly: nothing else is called done.
   const chosen = answers ?? words.questions.map((q) => (isDone(done, QUIZ) ? q.right : null));
   const dots = el("ol", { class: "ss-dots", "aria-label": words.title }), where = el("p", { class: "ss-label" }), title = el("h2", { tabindex: "-1" }), text = el("div", {}), task = el("p", { class: "ss-task" }), ask = el("div", { class: "ss-ask" }), outcome = el("p", { class: "ss-outcome", role: "status" }), status = el("p", { class: "ss-sub", role: "status" });
@@ -75,7 +75,7 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     justDone = false;
     began = "";
     delete card.dataset.open;
-    const mine = ++opening, step = LESSON[n - 1], w = words.steps[step.id];
+    const mine = (opening = turn += 1), step = LESSON[n - 1], w = words.steps[step.id];
     onProgress({ lesson: n, done: mask });
     say(title, w.title);
     text.replaceChildren(prose(words.glossary, w.text, "ss-lead"));
@@ -101,8 +101,9 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     } catch {
       if (mine === opening) say(status, words.failed);
     }
-    // The two frames in which the player draws what was set up belong to the opening.
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { if (mine === opening) { opening = 0; began = print(); card.dataset.open = n; } }, 0)));
+    // The two frames in which the player draws what was set up belong to the opening. A page in the background gets no frames: then a moment.
+    await new Promise((drawn) => { requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn, 0))); setTimeout(drawn, 600); });
+    if (mine === opening) { opening = 0; began = print(); card.dataset.open = n; }
   }
   function place(step) {
     const { trace, steps } = player, ends = steps.flatMap((s, k) => (steps[k + 1]?.r !== s.r ? [k] : []));
