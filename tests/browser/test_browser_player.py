@@ -38,7 +38,8 @@ def test_walking_asks_the_server_for_nothing(visit, url):
     user.page.evaluate("() => window.stopTimers = true")
     before = [r for r in user.requests if "run/" not in r and "queue/" not in r]
     last = int(user.page.get_attribute(".ss-scrub", "aria-valuemax"))
-    box = user.page.locator(".ss-ticks").bounding_box()
+    user.page.locator("#player .ss-ticks").scroll_into_view_if_needed()
+    box = user.page.locator("#player .ss-ticks").bounding_box()
     for k in range(0, last + 1, 3):
         user.page.mouse.click(box["x"] + (k + 0.5) / (last + 1) * box["width"], box["y"] + box["height"] - 2)
         assert user.at() == (str(k), "settle")
