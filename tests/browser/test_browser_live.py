@@ -28,7 +28,7 @@ def notice(user) -> str:
     return user.text("#notice .ss-notice")
 
 
-@pytest.mark.parametrize("live", [{"pace": 0.06}], indirect=True)
+@pytest.mark.parametrize("live", [{"pace": 0.15}], indirect=True)
 def test_a_live_run_streams_and_ends_measured(live):
     engine, user = live
     user.page.locator("#prompt textarea").fill("Say something about rain.")
