@@ -59,6 +59,18 @@ export function toggleTheme() {
 
 const presentChanged = (on) => address.set({ view: on ? "present" : null });
 export const present = () => setPresent(!presenting(), presentChanged);
+// The server opens the tab that the address names. On a busy machine its word can come before the tabs are there and is lost: then say it again,
+// until it stands or the reader has pressed something.
+function insist(id) {
+  let left = 30;
+  const timer = setInterval(() => {
+    const tab = document.querySelector(`.ss-tabs [role=tab][data-tab-id="${id}"]`);
+    if (tab?.getAttribute("aria-selected") === "true" || (left -= 1) < 0) clearInterval(timer);
+    else if (left < 26) tab?.click();
+  }, 500);
+  document.addEventListener("click", (e) => { if (e.isTrusted) clearInterval(timer); }, { capture: true });
+}
+
 let opened = false;
 // Once: what of the address belongs to no component.
 export function openAddress() {
@@ -74,7 +86,9 @@ export function openAddress() {
   // A tab that was clicked keeps the keyboard's focus, and the arrow keys with it: they belong to what the tab shows.
   document.addEventListener("click", (e) => { const tab = e.detail > 0 && e.target.closest?.(".ss-tabs [role=tab]"); if (tab) tab.blur(); });
   onLanguage(name);
-  if (address.read().view) setPresent(true);
+  const { view, tab } = address.read();
+  if (tab && tab !== "watch") insist(tab);
+  if (view) setPresent(true);
   watchPresent(presentChanged);
 }
 
