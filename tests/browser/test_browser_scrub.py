@@ -85,7 +85,7 @@ def test_walking_playing_and_what_if_ask_the_server_for_nothing(user):
     box = page.locator("#player .ss-ticks").bounding_box()
     for share in (0.1, 0.5, 0.9):
         page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] - 2)
-        assert abs(int(user.at()[0]) - share * ROUNDS) <= 2
+        assert abs(int(user.at()[0]) - share * ROUNDS) <= 6
     assert user.requests[before:] == []
 
 
