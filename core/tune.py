@@ -21,7 +21,7 @@ def candidates(method: str, layers: int) -> list[Candidate]:
     if method == "early-exit":
         return [(c, 3) for c in layer_sets(layers)]
     chains: list[Candidate] = [({}, k) for k in LENGTHS]
-    trees = {"draft": ("2x1", "2x2", "3x2x1"), "eagle": ("3", "3x1", "4x1x1"), "medusa": ("3", "3x1")}.get(method, ())
+    trees = {"draft": ("2x1", "2x2", "2x1x1", "3x1x1"), "eagle": ("3", "3x1", "4x1x1"), "medusa": ("3", "3x1")}.get(method, ())
     out = [({"tree": "chain"} if trees else {}, k) for _, k in chains] + [({"tree": shape}, 4) for shape in trees]
     if method == "eagle":
         out += [({"tree": "auto", "tree_tokens": n, "tree_depth": d}, 4) for n, d in ((4, 3), (7, 3), (7, 4))]

@@ -6,7 +6,7 @@ import hashlib
 import pytest
 import torch
 
-from core import loop, methods, prompts, verify
+from core import methods, prompts, verify
 from core.load import ASSETS
 from core.loop import Decoding, Options
 from core.probs import Sampling
@@ -151,5 +151,5 @@ def test_three_sampled_tokens_follow_the_target(pair, remembered, law, way, samp
 
 def test_no_verification_is_found_out(pair, remembered, law, monkeypatch):
     right = verify.chain
-    monkeypatch.setattr(loop.verify, "chain", lambda p, q, drafted, u, u_next: right(p, q, drafted, 0 * u - 1, u_next))
+    monkeypatch.setattr(verify, "chain", lambda p, q, drafted, u, u_next: right(p, q, drafted, 0 * u - 1, u_next))
     assert fit(pair, law, "draft", 300)[0] < 1e-6

@@ -162,6 +162,7 @@ def test_too_little_in_common_is_refused(draft, said):
         OtherVocab(tiny.decoder(), draft, TARGET, 20, "some draft")
 
 
+@torch.inference_mode()      # as in a round
 def test_nothing_is_proposed_inside_a_character():
     full = Text(tiny.tokenizer())
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=258), None, ())
