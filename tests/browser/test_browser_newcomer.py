@@ -95,7 +95,9 @@ def test_what_was_tuned_stands_on_its_card(visit, traces, tmp_path, monkeypatch,
         assert user.page.locator(".ss-tune").count() == 1 and user.page.locator(".ss-tune b").count() == 0
 
 
-def test_no_report_no_table(visit, url):
-    user = visit(url)
-    go(user, "Methods", "#methods")
-    assert user.page.locator(".ss-tune").count() == 0
+def test_no_report_no_table(visit, traces, tmp_path, monkeypatch):
+    monkeypatch.setattr("spec_ui.tuned.load.__defaults__", (tmp_path,))
+    with served(Calibrated(), traces) as url:
+        user = visit(url)
+        go(user, "Methods", "#methods")
+        assert user.page.locator(".ss-tune").count() == 0
