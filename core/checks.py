@@ -13,10 +13,10 @@ def gpu(args: argparse.Namespace) -> int:
     import torch
     if not torch.cuda.is_available():
         raise UserError("This machine has no CUDA GPU that torch can use: there is nothing to check.")
-    commands._check_writable(args.json)
+    commands.check_writable(args.json)
     from core.gpu_check import run
     result = run.check(torch.device("cuda", torch.cuda.current_device()), args.seconds, report=lambda m: print(m, file=sys.stderr))
-    commands._write_json(args.json, result)
+    commands.write_json(args.json, result)
     if args.json != "-":
         print(run.table(result))
     return 0 if run.passed(result) else 1

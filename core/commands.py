@@ -5,14 +5,10 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.errors import UserError
-
-if TYPE_CHECKING:
-    from core.load import Pair
 
 
 def _request(args: argparse.Namespace, method: str):
@@ -78,11 +74,6 @@ def _load(args: argparse.Namespace):
     return pair
 
 
-def _enough(pair: Pair) -> AbstractContextManager[None]:
-    from core import memory
-    return memory.guarded(pair.target.model, pair.target_name, pair.target.device)
-
-
 @contextmanager
 def _progress() -> Iterator[Callable[[str, float | None], None]]:
     """A progress bar on stderr, shown only where a person watches and only for what takes a while."""
@@ -96,7 +87,7 @@ def _progress() -> Iterator[Callable[[str, float | None], None]]:
         yield report
 
 
-def _check_writable(name: str | None) -> None:
+def check_writable(name: str | None) -> None:
     """Before a run of minutes, not after it."""
     if name not in (None, "-"):
         path = Path(name)
@@ -123,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     method = methods.get(_method(args) if args.method is None else args.method)
     request = _request(args, method.name)
     _need_chain(args, [method], complete(method.settings, request.settings, method.name))
-    _check_writable(args.json)
+    check_writable(args.json)
     from core.runner import Run
     from core.terminal import Printer, summary, wants_colour
     costs = _costs(args.costs)
@@ -180,22 +171,22 @@ def compare(args: argparse.Namespace) -> int:
         methods.get(name)
     request = _request(args, names[0])
     _need_chain(args, [methods.get(name) for name in names], request.settings)
-    _check_writable(args.json)
+    check_writable(args.json)
     from core.compare import compare
     from core.terminal import comparison
     shown = (lambda m: print(f"\r\033[K{m}", end="", file=sys.stderr, flush=True)) if sys.stderr.isatty() else (lambda m: None)
     pair = _load(args)
     methods.need_given(pair, [methods.get(name) for name in names])
-    with _enough(pair):
+    with pair.enough():
         result = compare(pair, request, names, args.repeats, shown)
     shown("")
-    _write_json(args.json, result)
+    write_json(args.json, result)
     if args.json != "-":
         print(comparison(result))
     return 0
 
 
-def _write_json(name: str | None, data: object) -> None:
+def write_json(name: str | None, data: object) -> None:
     from core.trace import dumps, write_text
     if name == "-":
         print(dumps(data))
@@ -235,11 +226,11 @@ def show(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     from core import bench
-    _check_writable(args.json)
+    check_writable(args.json)
     pair = _load(args)
-    with _enough(pair):
+    with pair.enough():
         result = bench.bench(pair, report=lambda m: print(m, file=sys.stderr))
-    _write_json(args.json, result)
+    write_json(args.json, result)
     if args.json != "-":
         print(bench.table(result))
     return 0
@@ -249,12 +240,12 @@ def tune(args: argparse.Namespace) -> int:
     from core import prompts, tune
     if not (args.prompts and args.max_new_tokens):
         raise UserError("--prompts and --max-new-tokens must be at least 1.")
-    _check_writable(args.json)
+    check_writable(args.json)
     pair = _load(args)
-    with _enough(pair):
+    with pair.enough():
         result = tune.tune(pair, args.what, list(prompts.examples().values())[:args.prompts], args.max_new_tokens, args.temperature,
                            report=lambda m: print(m, file=sys.stderr))
-    _write_json(args.json, result)
+    write_json(args.json, result)
     if args.json != "-":
         print(tune.table(result))
     return 0

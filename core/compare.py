@@ -51,10 +51,9 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
         measured[method.name] = costs.measure(pair.target, proposers[method.name], passes, runner=runner) if method.drafts else {}
     for method in (plain, *chosen):
         report(f"warming up {method.name}")
-        if runner.mode is None:
-            one(method, replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens)))
-        for _ in range(0 if runner.mode is None else 2):        # the whole work: no graph is captured while the clock runs
-            one(method)
+        short = work if runner.mode else replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens))
+        for _ in range(1 + runner.patience):                    # captured: the whole work, since no graph may be made while the clock runs
+            one(method, short)
     runs: dict[str, list[Totals]] = {m.name: [] for m in (plain, *chosen)}
     texts: dict[str, tuple[list[Round], list[int], str]] = {}
     for repeat in range(repeats):

@@ -149,11 +149,14 @@ def _median(once: Callable[[], object], repeats: int, device: torch.device) -> f
     return statistics.median(_timed(once, device) for _ in range(repeats))
 
 
-def _timed(once: Callable[[], object], device: torch.device) -> float:
+def synchronize(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+def _timed(once: Callable[[], object], device: torch.device) -> float:
+    synchronize(device)
     start = time.perf_counter()
     once()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    synchronize(device)
     return time.perf_counter() - start

@@ -49,7 +49,7 @@ class Auto:
         for k in range(1, LONGEST + 1):
             alive *= self.kept[k - 1] / self.tested[k - 1]
             tokens += alive
-            rate = tokens / (k * step + pass_seconds(self.costs, k + 1))
+            rate = tokens / (k * step + pass_seconds(self.costs["verify_s"], k + 1))
             if rate > best_rate:
                 best, best_rate = k, rate
         return best
@@ -60,9 +60,9 @@ class Auto:
             self.tested[i] = FADE * self.tested[i] + 1
 
 
-def pass_seconds(costs: dict[str, Any], k: int) -> float:
-    """Seconds of a target pass over k tokens, linear between the measured lengths."""
-    points = sorted((int(n), s) for n, s in costs["verify_s"].items())
+def pass_seconds(passes: dict[str, float], k: int) -> float:
+    """Seconds of a target pass over k tokens: linear between the measured lengths, on as between the last two behind them."""
+    points = sorted((int(n), s) for n, s in passes.items())
     for (a, low), (b, high) in itertools.pairwise(points):
         if a <= k <= b:
             return low + (high - low) * (k - a) / (b - a)

@@ -132,9 +132,9 @@ class Engine:
     def _cost(self, name: str) -> dict[str, Any]:
         """Costs of a method: the target's passes are measured once (at load where that is allowed), its draft step when first asked for."""
         if name not in self._costs:
-            from core import costs, memory, methods
+            from core import costs, methods
             target, passes = self._pair.target, next((known["verify_s"] for known in self._costs.values()), None)
-            with memory.guarded(target.model, self._pair.target_name, target.device):
+            with self._pair.enough():
                 self._costs[name] = costs.measure(target, methods.get(name).proposer(self._pair), passes)
         return self._costs[name]
 

@@ -236,6 +236,8 @@ def _tokenizer(meta: _Meta) -> tuple[Any, dict[str, Any]]:
     if not meta.get("tokenizer.ggml.tokens"):
         raise UserError("the GGUF file lists no tokens")
     tokens, types = meta.get("tokenizer.ggml.tokens"), meta.get("tokenizer.ggml.token_type", [])
+    if types and len(types) != len(tokens):
+        raise UserError(f"the GGUF file gives {len(types)} token types for {len(tokens)} tokens")
     merges = [tuple(merge.split(" ")) for merge in meta.get("tokenizer.ggml.merges", [])]
     vocab = {token: index for index, token in enumerate(tokens)}
     try:
@@ -249,7 +251,7 @@ def _tokenizer(meta: _Meta) -> tuple[Any, dict[str, Any]]:
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, byte_level])
     tokenizer.decoder = decoders.ByteLevel()
-    whole = [(token, kind) for token, kind in zip(tokens, types, strict=False) if kind in (CONTROL, USER_DEFINED)]
+    whole = [(token, kind) for token, kind in zip(tokens, types) if kind in (CONTROL, USER_DEFINED)]
     tokenizer.add_tokens([AddedToken(token, special=kind == CONTROL, normalized=False) for token, kind in whole])
 
     config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,27 +44,30 @@ class Pair:
         folder = self.drafts.get(method)
         return f"{folder.parent.name}/{method}" if folder and folder.is_relative_to(ASSETS) else readable(folder) if folder else None
 
-    def draft_model(self, strict: bool = True) -> tuple[Decoder | HFModel, Tensor | None]:
-        """The draft model and the target id of each of its output rows (None: the same ids). Raises UserError without one.
+    def draft_model(self) -> tuple[Decoder | HFModel, Tensor | None]:
+        """The draft model and the target id of each of its output rows (None: the same ids). Raises UserError without one, or where its
+        ids mean another text than the target's."""
+        if trouble := self.other_text():
+            raise UserError(trouble)
+        return self.draft_of_any_text()
 
-        strict: also if its vocabulary is another one than the target's.
-        """
+    def draft_of_any_text(self) -> tuple[Decoder | HFModel, Tensor | None]:
+        """The same, whatever its ids mean."""
         folder = self.draft_folder()
-        if strict and "agree" not in self._loaded:
-            refuse_other_text(self.text, self.draft_text(), readable(folder))
-            self._loaded["agree"] = True
         if "draft" not in self._loaded:
             self._loaded["draft"] = self._load_draft(folder)
             self.weights[f"draft:{readable(folder)}"] = fingerprint(folder)
         return self._loaded["draft"]
 
-    def same_text(self) -> bool:
-        """Whether the draft model's ids mean what the target's do."""
-        try:
-            refuse_other_text(self.text, self.draft_text(), "")
-        except UserError:
-            return False
-        return True
+    def other_text(self) -> str | None:
+        """Why the draft model's ids do not mean what the target's do; None where they do. Compared once."""
+        if "other text" not in self._loaded:
+            self._loaded["other text"] = other_text(self.text, self.draft_text(), readable(self.draft_folder()))
+        return self._loaded["other text"]
+
+    def enough(self) -> AbstractContextManager[None]:
+        """Around what runs on the target: want of memory becomes EnvironmentFailure that says what would fit."""
+        return memory.guarded(self.target, self.target_name)
 
     def head(self, method: str, make: Callable[[Path], Any]) -> Any:
         """What `make` makes of the folder of this method's draft head, made once. Raises UserError without one."""
@@ -128,6 +132,8 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
         raise EnvironmentFailure(memory.no_room(target_name, folder, kind, where, quantize_to)) from None
     text = Text.from_folder(folder)
     ready = (DecoderTarget if isinstance(model, Decoder) else HFTarget)(model, text.size, eos_ids(folder, model.config))
+    if isinstance(ready, DecoderTarget) and quantize_to:
+        ready.direct = f"the layers are another library's ({model.notes['quantize']})"       # whose kernels may look at their data
     return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given, notes | getattr(model, "notes", {}))
 
 
@@ -179,17 +185,18 @@ def load_model(folder: Path, dtype: torch.dtype, device: torch.device, holds: st
     return model
 
 
-def refuse_other_text(target: Text | NoText, draft: Text | NoText, name: str) -> None:
-    """Raises UserError unless every id that both know means the same text (padding beyond the vocabulary does not matter)."""
+def other_text(target: Text | NoText, draft: Text | NoText, name: str) -> str | None:
+    """Why an id that both know does not mean the same text, None where all do (padding beyond the vocabulary does not matter)."""
     if target.size is None or draft.size is None:
-        return
+        return None
     for i in range(min(target.size, draft.size)):
         if target.piece(i) != draft.piece(i):
-            raise UserError(f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target; "
-                            "--vocab intersect drafts with the tokens that both have.")
+            return (f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target; "
+                    "--vocab intersect drafts with the tokens that both have.")
     if abs(target.size - draft.size) > max(128, target.size // 20):
-        raise UserError(f"The draft {name} speaks another vocabulary: {draft.size} tokens, the target {target.size}; "
-                        "--vocab intersect drafts with the tokens that both have.")
+        return (f"The draft {name} speaks another vocabulary: {draft.size} tokens, the target {target.size}; "
+                "--vocab intersect drafts with the tokens that both have.")
+    return None
 
 
 def eos_ids(folder: Path, config: DecoderConfig) -> tuple[int, ...]:

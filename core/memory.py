@@ -97,14 +97,14 @@ def _pairs(free: int) -> str:
 
 
 @contextmanager
-def guarded(model: Any, name: str, device: torch.device) -> Iterator[None]:
+def guarded(target: Any, name: str) -> Iterator[None]:
     """Around every run: want of memory becomes EnvironmentFailure with the context that would fit (or None known: a shorter one)."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not is_out(error):
             raise
-        raise EnvironmentFailure(_run_sentence(model, name, device)) from None
+        raise EnvironmentFailure(_run_sentence(target.model, name, target.device)) from None
 
 
 def _run_sentence(model: Any, name: str, device: torch.device) -> str:

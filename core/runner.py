@@ -4,7 +4,6 @@ from __future__ import annotations
 import gc
 import platform
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import metadata
@@ -12,7 +11,7 @@ from typing import Any
 
 import torch
 
-from core import costs, graphs, memory, methods, stats
+from core import costs, graphs, methods, stats
 from core.load import Pair
 from core.loop import Decoding, Options
 from core.propose.base import Proposer
@@ -49,7 +48,7 @@ class Run:
         """measured: costs from an earlier `costs.measure`; None measures them now (about half a second on a small CPU)."""
         method = methods.get(request.method)
         self.pair, self.request = pair, request
-        with self._enough():            # a draft's weights are read here, if no run has done so yet
+        with pair.enough():            # a draft's weights are read here, if no run has done so yet
             proposer = method.proposer(pair, request.settings)
             if measured is None:
                 measured = costs.measure(pair.target, proposer, runner=graphs.of(pair.target, request.options.graphs))
@@ -59,24 +58,25 @@ class Run:
         if proposer.direct and not self.facts["graphs"].startswith("off"):
             self.facts["graphs"] += f", the draft directly: {proposer.direct}"
         self.memory = stats.PeakMemory(pair.target.device)
-        with self._enough():
+        with pair.enough():
             self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
         self.done: list[Round] = []
         self.totals: Totals | None = None
 
-    def _enough(self) -> AbstractContextManager[None]:
-        target = self.pair.target
-        return memory.guarded(target.model, self.pair.target_name, target.device)
+    def _steps(self, rounds: Iterator[Round]) -> Iterator[Round]:
+        """Each round under the pair's guard, what its reader does between two of them not."""
+        while True:
+            with self.pair.enough():
+                round_ = next(rounds, None)
+            if round_ is None:
+                return
+            yield round_
 
     def rounds(self) -> Iterator[Round]:
         """Decode; also when broken off (close(), Ctrl-C) `totals` is there afterwards, with stop "cancelled"."""
         rounds = iter(self.decoding)
         try:
-            while True:
-                with self._enough():
-                    round_ = next(rounds, None)
-                if round_ is None:
-                    break
+            for round_ in self._steps(rounds):
                 self.done.append(round_)
                 yield round_
         finally:
@@ -90,15 +90,11 @@ class Run:
         Yields the rounds so far after each token, so that a visitor who leaves ends it.
         """
         options = replace(self.request.options, max_new_tokens=self.totals.new_tokens, ignore_eos=True, stop=(), record=False)
-        with self._enough():
+        with self.pair.enough():
             rounds = iter(Decoding(self.pair.target, Proposer(), self.ids, options, self.pair.text))
         so_far: list[Round] = []
         try:
-            while True:
-                with self._enough():
-                    round_ = next(rounds, None)
-                if round_ is None:
-                    break
+            for round_ in self._steps(rounds):
                 so_far.append(round_)
                 yield so_far
         finally:

@@ -18,7 +18,6 @@ from core import graphs as graph_runners
 from core.load import Pair
 from core.loop import Decoding, Options
 from core.methods import Method
-from core.target import Target
 from core.trace import Round
 
 MODES = (False, True)       # values of Options.graphs to try
@@ -62,17 +61,12 @@ def _places(seen: Sequence[warnings.WarningMessage]) -> dict[str, int]:
     return {f"{'/'.join(Path(name).parts[-2:])}:{line}": n for (name, line), n in found.items() if name != own}
 
 
-def synchronize(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
 def seconds(act: Callable[[], object], device: torch.device, repeats: int) -> float:
     """Median seconds of `act` after one warm-up; on CUDA between two events, so without the host's share behind the last launch."""
     act()
     spent = []
     for _ in range(repeats):
-        synchronize(device)
+        costs.synchronize(device)
         if device.type == "cuda":
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
@@ -99,43 +93,10 @@ def warm_ups(graphs: bool) -> int:
     return 2 if graphs else 1
 
 
-@torch.inference_mode()
-def passes(target: Target, lengths: Sequence[int], repeats: int, graph: bool) -> dict[int, float]:
-    """Median seconds of the target's pass over k tokens behind costs.CONTEXT cached ones; graph: captured here, so without launches."""
-    out: dict[int, float] = {}
-    length = costs.CONTEXT
-    cache = target.new_cache(length + max(lengths))
-    ids = torch.zeros(cache.capacity, dtype=torch.long, device=target.device)
-    target.verify(ids[:length], cache, 1)
-    for k in lengths:
-        mine = ids[:k]
-
-        def once(mine=mine, k=k) -> None:
-            target.verify(mine, cache, k)
-            cache.truncate(length)
-
-        out[k] = seconds(captured(once) if graph else once, target.device, repeats)
-    return out
-
-
 def draft_step(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool) -> float | None:
     """Median seconds of a drafted token, None where nothing is drafted."""
     runner = graph_runners.of(pair.target, graphs)
     return costs.draft_seconds(pair.target, method.proposer(pair, settings), 5, runner=runner) if method.drafts else None
-
-
-def captured(act: Callable[[], object]) -> Callable[[], None]:
-    """CUDA alone: `act`, warmed up on a side stream, as a graph to replay."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(2):
-            act()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        act()
-    return graph.replay
 
 
 @contextmanager
@@ -195,7 +156,7 @@ def decode(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool, p
                     break
         finally:
             steps.close()
-        synchronize(device)
+        costs.synchronize(device)
     longest = max((len(r.drafted) for r in rounds), default=0)
     full = [i for i, r in enumerate(rounds) if i and len(r.drafted) == longest][1:]
     by_place: dict[int, list[float]] = defaultdict(list)

@@ -134,4 +134,4 @@ def target_pair(shape: Shape, dtype: torch.dtype, device: torch.device) -> Pair:
 def give(pair: Pair, method: str, draft: Decoder | EagleHead | MedusaHeads) -> None:
     """Put a draft made here where the registry's builders look for one that was read from a folder."""
     pair.drafts[method] = Path("random")            # nothing is read from it
-    pair._loaded |= {"agree": True, method: (draft, None) if method == "draft" else draft}
+    pair._loaded |= {"other text": None, method: (draft, None) if method == "draft" else draft}

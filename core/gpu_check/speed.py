@@ -8,6 +8,8 @@ from typing import Any
 import torch
 
 from core import costs, methods, stats, theory
+from core import graphs as graph_runners
+from core.draft_length import pass_seconds
 from core.gpu_check import measure, shapes
 from core.gpu_check.identity import PROMPT
 from core.gpu_check.shapes import Shape
@@ -50,7 +52,7 @@ def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: f
     out = {"shape": shape.name, "dtype": str(dtype).removeprefix("torch."), "weights_bytes": costs.weights_bytes(pair.target), "read_bytes": read,
            "draft": shape.draft_name, "passes": {}, "methods": []}
     for graph in (False, True) if device.type == "cuda" else (False,):
-        times = measure.passes(pair.target, LENGTHS, REPEATS, graph)
+        times = costs.passes(pair.target, LENGTHS, REPEATS, graph_runners.of(pair.target, graph))
         out["passes"]["graphs" if graph else "eager"] = {
             "ms": {str(k): 1e3 * s for k, s in times.items()}, "share_of_bandwidth": read / bytes_per_s / times[1]}
     for graphs in measure.MODES:
@@ -62,7 +64,7 @@ def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: f
 def _methods(pair: Pair, graphs: bool, passes: dict[str, Any], end: float, skipped: list[str],
              report: Callable[[str], None]) -> list[dict[str, Any]]:
     """Plain first: a projection is against its round."""
-    table = {int(k): ms / 1e3 for k, ms in passes["graphs" if graphs and "graphs" in passes else "eager"]["ms"].items()}
+    table = {k: ms / 1e3 for k, ms in passes["graphs" if graphs and "graphs" in passes else "eager"]["ms"].items()}
     found, plain_s = [], None
     for name in ("plain", *METHODS):
         method = methods.get(name)
@@ -95,7 +97,7 @@ def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: b
         step = run.graphs_s[0] / k              # the draft chain and the verify step, in that order
     overhead = None
     if run.round_s is not None and (run.graphs_s or method.name not in PARTIAL):
-        inside = sum(run.graphs_s) if run.graphs_s else k * (step or 0.0) + between(table, k + 1)
+        inside = sum(run.graphs_s) if run.graphs_s else k * (step or 0.0) + pass_seconds(table, k + 1)
         overhead = run.round_s - inside
     return {"method": method.name, "graphs": graphs, "drafted_a_round": k, "round_ms": _ms(run.round_s), "draft_step_ms": _ms(step),
             "graph_replays_ms": [1e3 * s for s in run.graphs_s], "overhead_ms": _ms(overhead), "complete": run.complete}
@@ -105,22 +107,12 @@ def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else 1e3 * seconds
 
 
-def between(table: dict[int, float], k: int) -> float:
-    """Seconds of a pass over k tokens, linear between the measured lengths, the last one's beyond them."""
-    if k in table:
-        return table[k]
-    below, above = max((n for n in table if n < k), default=None), min((n for n in table if n > k), default=None)
-    if below is None or above is None:
-        return table[above if below is None else below]
-    return table[below] + (table[above] - table[below]) * (k - below) / (above - below)
-
-
 def project(step_s: float, passes: dict[int, float], overhead_s: float, plain_s: float,
             longest: int = LONGEST) -> dict[str, dict[str, float]]:
     """alpha -> the best chain length and its speed-up (theory.speedup), from measured costs: a projection, nothing was accepted here.
 
     A round costs k draft steps, a pass over k + 1 tokens and its overhead; plain_s is a whole round of plain decoding.
     """
-    v = [1.0] + [(between(passes, k + 1) + overhead_s) / plain_s for k in range(1, longest + 1)]
+    v = [1.0] + [(pass_seconds(passes, k + 1) + overhead_s) / plain_s for k in range(1, longest + 1)]
     best = {alpha: theory.best_length(alpha, step_s / plain_s, v) for alpha in ALPHAS}
     return {f"{alpha:g}": {"k": k, "speedup": gain} for alpha, (k, gain) in best.items()}

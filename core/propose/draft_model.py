@@ -70,11 +70,12 @@ class DraftModel(Proposer):
         if tree == "auto":
             raise UserError("--tree auto has no meaning for --method draft: give the candidates per depth, such as 3x2x1.")
         shape = None if tree == "chain" else parse_shape(tree)
-        if vocab == "intersect" and not pair.same_text():
+        if vocab == "intersect" and pair.other_text():
             from core.propose.other_vocab import OtherVocab
             if shape:
                 raise UserError("--vocab intersect drafts chains only: leave --tree out.")
-            return OtherVocab(pair.draft_model(strict=False)[0], pair.draft_text(), pair.text, pair.target.vocab_size, pair.draft_folder().name)
+            model, _ = pair.draft_of_any_text()         # all its rows: only a draft trained here has fewer, and that speaks the target's text
+            return OtherVocab(model, pair.draft_text(), pair.text, pair.target.vocab_size, pair.draft_name("draft"))
         model, token_map = pair.draft_model()
         if shape is None:
             return cls(model, token_map)

@@ -46,7 +46,7 @@ def permuted(rows: np.ndarray, heads: int) -> np.ndarray:
     return rows.reshape(heads, 2, rows.shape[0] // heads // 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
 
 
-def write_gguf(path, model, *, arch=None, kind="gpt2", pre="smollm", tokens=TOKENS, merges=MERGES, quantised=None, extra=()):
+def write_gguf(path, model, *, arch=None, kind="gpt2", pre="smollm", tokens=TOKENS, merges=MERGES, types=None, quantised=None, extra=()):
     config = model.config
     arch = arch or config.model_type
     writer = gguf.GGUFWriter(path, arch)
@@ -62,7 +62,7 @@ def write_gguf(path, model, *, arch=None, kind="gpt2", pre="smollm", tokens=TOKE
     writer.add_tokenizer_model(kind)
     writer.add_tokenizer_pre(pre)
     writer.add_token_list(tokens)
-    writer.add_token_types([3] * len(SPECIALS) + [1] * (len(tokens) - len(SPECIALS)))
+    writer.add_token_types([3] * len(SPECIALS) + [1] * (len(tokens) - len(SPECIALS)) if types is None else types)
     writer.add_token_merges(merges)
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
@@ -171,6 +171,7 @@ def test_qwen2_tokens_are_those_of_transformers(tiny, tmp_path):
         ({"kind": "llama"}, "tokenizer 'llama'"),
         ({"arch": "gemma3"}, "architecture 'gemma3'"),
         ({"merges": ["zz zz"]}, "merges"),
+        ({"types": [3, 1]}, f"2 token types for {len(TOKENS)} tokens"),
         ({"extra": [("blk.0.ffn_gate_inp.weight", np.zeros((4, 4), np.float32))]}, "blk.0.ffn_gate_inp.weight"),
         ({"extra": [("rope_freqs.weight", np.full(8, 3.0, np.float32))]}, "rope frequency table"),
     ],

@@ -11,8 +11,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core import cli, methods, theory, transfer
+from core import cli, costs, graphs, methods, theory, transfer
 from core.decoder import Decoder
+from core.draft_length import pass_seconds
 from core.gpu_check import identity, measure, run, shapes, speed
 
 CPU = torch.device("cpu")
@@ -117,9 +118,9 @@ def test_memory_that_gives_out_skips_the_shape(monkeypatch):
 
 def test_projection_is_the_closed_form_of_the_measured_costs():
     passes = {1: 0.010, 2: 0.011, 4: 0.012, 8: 0.020}
-    assert speed.between(passes, 3) == pytest.approx(0.0115) and speed.between(passes, 99) == 0.020
+    assert pass_seconds(passes, 3) == pytest.approx(0.0115) and pass_seconds(passes, 12) == pytest.approx(0.028)
     got = speed.project(0.001, passes, 0.002, 0.013)["0.8"]
-    gains = {k: theory.expected_tokens(0.8, k) * 0.013 / (k * 0.001 + speed.between(passes, k + 1) + 0.002) for k in range(1, speed.LONGEST + 1)}
+    gains = {k: theory.expected_tokens(0.8, k) * 0.013 / (k * 0.001 + pass_seconds(passes, k + 1) + 0.002) for k in range(1, speed.LONGEST + 1)}
     best = max(gains, key=gains.get)
     assert got == {"k": best, "speedup": pytest.approx(gains[best])}
     assert speed.project(1.0, passes, 0.0, 0.01)["0.5"] == {"k": 0, "speedup": 1.0}        # a draft that costs more than it gives
@@ -183,12 +184,14 @@ def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
             order.append("wait")
 
     def noted(name):
-        return lambda *_: order.append(name) or nullcontext()
+        return lambda *_, **__: order.append(name) or nullcontext()
 
     for name, made in (("Stream", Stream), ("current_stream", Stream), ("stream", noted("side")), ("graph", noted("capture"))):
         monkeypatch.setattr(torch.cuda, name, made)
-    measure.captured(lambda: done.append(1))()
-    assert order == ["wait", "side", "wait", "capture"] and len(done) == 3 and len(replayed) == 3
+    monkeypatch.setattr(torch.cuda, "device", noted("device"))
+    region = graphs._Captured(lambda cache, x: (done.append(1), x), None, 0, (torch.zeros(1),), None)
+    region.replay((torch.ones(1),))
+    assert order == ["device", "wait", "side", "wait", "capture"] and len(done) == 2 and len(replayed) == 3 and bool(region.inputs[0] == 1)
     with measure.watched(cuda) as watch:
         warnings.warn(measure.SYNC, stacklevel=1)
     assert asked[3:] == ["warn", "default"] and watch.waits == 0
@@ -202,7 +205,7 @@ def test_random_models_run_as_any_other():
     logits = model(torch.tensor([[1, 2, 3]]))[0, -1]
     assert bool(logits.isfinite().all()) and 0.5 < float(logits.std()) < 8
     assert not torch.equal(shapes.disturbed(model).head.weight, model.head.weight)
-    assert measure.passes(shapes.target_pair(TINY, torch.float32, CPU).target, (1, 2), 1, False).keys() == {1, 2}
+    assert costs.passes(shapes.target_pair(TINY, torch.float32, CPU).target, (1, 2), 1).keys() == {1, 2}
 
 
 BLOCKED = """
