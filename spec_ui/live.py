@@ -26,7 +26,7 @@ def _share(state: Any) -> str:
 def load_sentence(state: Any, lang: str = DEFAULT) -> tuple[str, str]:
     """(sentence, kind) for an engine state."""
     if state.phase == "ready":
-        return words.text(lang, "model.ready_hub" if getattr(state, "hub", False) else "model.ready"), "info"
+        return words.text(lang, "model.ready_hub" if state.hub else "model.ready"), "info"
     if state.phase == "failed":
         return words.text(lang, "model.failed", message=state.message), "error"
     key = "model.downloading" if state.phase == "downloading" else "model.loading"

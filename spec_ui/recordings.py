@@ -65,8 +65,7 @@ def first(folder: Path) -> tuple[str | None, str]:
 
 def methods(folder: Path) -> list[str]:
     """The methods that have a recording, in the order of the files."""
-    found = (json.loads(run.split("\n", 1)[0])["run"].get("method") for run in load(folder).values())
-    return list(dict.fromkeys(str(m) for m in found if m))
+    return list(dict.fromkeys(m for run in load(folder).values() if (m := method_of(run))))
 
 
 def facts(ndjson: str) -> dict:
@@ -80,4 +79,4 @@ def prompt_of(ndjson: str) -> str:
 
 
 def method_of(ndjson: str) -> str:
-    return str(facts(ndjson).get("method", ""))
+    return str(facts(ndjson).get("method") or "")

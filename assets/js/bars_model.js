@@ -27,12 +27,15 @@ function split(row, agreed) {
   return { ...row, agreed, owed: Math.max(0, row.p - agreed), eager: Math.max(0, row.q - agreed) };
 }
 
-// The pin u·q tells the verdict as a place only where u was compared with p/q (a chain, not a later sibling or a block rule).
-export function pinAt(d) {
-  if (!d || d.u === null || d.q === null || d.threshold === null || d.verdict === "not_reached" || !(d.q > 0)) return null;
+// Whether u was compared with p/q: so in a chain, but not for a later sibling in a tree nor by a block rule. A record rounds its numbers.
+export function byRatio(d) {
+  if (d.threshold === null || !(d.q > 0)) return false;
   const rule = Math.min(1, d.p / d.q), used = Math.min(1, d.threshold);
-  return Math.abs(rule - used) <= 0.002 + 0.01 * rule ? d.u * d.q : null;
+  return Math.abs(rule - used) <= 0.002 + 0.01 * rule;
 }
+
+// Only there does the pin u·q tell the verdict as a place.
+export const pinAt = (d) => (d && d.u !== null && d.verdict !== "not_reached" && byRatio(d) ? d.u * d.q : null);
 
 export function logitGap(table) {
   const l = (table.logit_p ?? []).map(finite).filter((x) => x !== null).sort((a, b) => b - a);

@@ -38,7 +38,7 @@ export function createBars(words) {
     if (m.hasResidual) {
       const res = el("span", { class: "ss-bar ss-r" }, ...[piece("residual", r.residual, m.scale)].filter(Boolean));
       res.append(el("span", { class: "ss-num", text: prob(r.residual) }));
-      if (r.isDrawn) res.append(el("b", { class: "ss-drawn" }, "↻ ", el("span", { text: words.bars.drawn })));
+      if (r.isDrawn) res.append(el("b", { class: "ss-drawn" }, "↻ ", el("span", { class: "ss-vh", text: words.bars.drawn })));
       tr.append(el("td", { class: "ss-rescell" }, res));
     }
     return tr;
@@ -70,12 +70,12 @@ export function createBars(words) {
     const who = d ?? refused, greedy = round.drafted.length ? round.drafted[0].u === null : Number(trace.run?.sampling?.temperature) === 0;
     const pin = open || refused ? pinAt(who) : null;
     // Before the target has looked, neither its order nor its verdict may show through.
-    const rows = hideP ? [...m.rows].sort((a, b) => a.others - b.others || b.q - a.q) : m.rows;
+    const mine = who && { ...who, verdict: state ?? who.verdict }, rows = hideP ? [...m.rows].sort((a, b) => a.others - b.others || b.q - a.q) : m.rows;
     const longest = Math.max(...m.rows.map((r) => (r.others ? 9 : Array.from(short(r.text, 16)).length)));
     const body = el("table", { style: { "--ss-name": longest } }, el("caption", { class: "ss-vh", text: words.bars.caption }),
       el("colgroup", {}, el("col", { class: "ss-cname" }), el("col"), m.hasResidual && el("col")),
       el("thead", { class: "ss-vh" }, el("tr", {}, ...words.bars.head.slice(0, m.hasResidual ? 3 : 2).map((h) => el("th", { scope: "col", text: h })))),
-      el("tbody", {}, ...rows.map((r) => row(r, m, who && { ...who, verdict: hideP ? "pending" : d && !open ? "lit" : who.verdict }, pin, hideP))));
+      el("tbody", {}, ...rows.map((r) => row(r, m, mine, pin, hideP))));
     const notes = [];
     if (pin !== null) notes.push(words.bars.pinNote(who));
     if (m.hasQ && m.overlap !== null && !hideP) notes.push(words.bars.overlap(m.overlap));

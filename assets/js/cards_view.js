@@ -3,7 +3,6 @@ import { el, rove } from "./dom.js";
 import { visible, short } from "./glyphs.js";
 import { prob } from "./numbers.js";
 import { cardOrder, draftStates, settleIndex } from "./steps.js";
-import { isTree } from "./trace.js";
 
 const CLASS = { hidden: "hidden", pending: "pending", lit: "lit" };
 
@@ -34,10 +33,10 @@ export function createCards(words, onSelect) {
     if (now === key) return;
     const focused = root.contains(document.activeElement);
     key = now;
-    const chain = !isTree(round) && trace.run?.verify !== "block", states = draftStates(round, step), greedy = round.drafted[0]?.u === null;
+    const states = draftStates(round, step), greedy = round.drafted[0]?.u === null;
     const cards = cardOrder(round).map((i) => {
       const d = round.drafted[i], state = CLASS[states[i]] ?? d.verdict;
-      const [verdict, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state, chain);
+      const [verdict, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state);
       const line = state === "hidden" ? "" : `q ${prob(d.q)} · p ${state === "pending" ? "?" : prob(d.p)}`;
       const label = ["hidden", "pending", "lit"].includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
       return card(i, state, d.text, line, verdict, why, label, sel === i);

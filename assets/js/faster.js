@@ -70,7 +70,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
       const n = 5, five = passSeconds(points, n), noisy = points.some(([, s]) => s < 0.93 * one);
       say(costWords, `${words.costs.sentence(n, five / one, one, five)}${noisy ? ` ${words.costs.noisy}` : ""}`);
     }
-    const floor = floorSeconds(costs), r1 = trace?.run ?? {}, more = { ...passParts(points), dtype: String(r1.dtype ?? ""), packed: /\bI?Q\d\w*/.exec(String(r1.target ?? ""))?.[0] ?? "" };
+    const floor = floorSeconds(costs), run = trace?.run ?? {}, more = { ...passParts(points), dtype: String(costs?.dtype ?? run.dtype ?? ""), packed: /\bI?Q\d\w*/.exec(String(run.target ?? ""))?.[0] ?? "" };
     say(floorWords, floor && one ? words.costs.floorSentence(costs, floor, floor / one, more) : words.costs.noFloor);
     say(button, calibration ? words.costs.again : words.costs.measure);
     button.hidden = !measure;

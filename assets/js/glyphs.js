@@ -29,6 +29,9 @@ export function short(text, limit = 18) {
 // In a sentence: between its language's quotation marks, so that a comma is seen to be the token.
 export const quoted = (text, marks = "“”", limit = 24) => `${marks[0]}${short(text, limit)}${marks[1]}`;
 
+// On one line, cut without a mark: titles and facts, not tokens.
+export const oneLine = (text, limit) => Array.from(runningText(text).replace(/\s+/g, " ")).slice(0, limit).join("");
+
 // Shown in running text: [lead, body, breaks]; the mark goes on the body, spaces and line breaks act naturally around it.
 export function pieces(text) {
   const lead = text.match(/^ */)[0];

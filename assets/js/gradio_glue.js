@@ -95,7 +95,7 @@ export function openAddress() {
 export function gradioPlayer(element, props, watch, trigger) {
   openAddress();
   const path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", root = element.querySelector(".ss-mount"), start = address.read();
-  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: () => address.flush(), present, intro: { lesson: () => openTab("lesson", -1), own: toControls } };
+  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: () => address.flush(), present, intro: { lesson: () => openTab("lesson"), own: toControls } };
   let player = mount(root, { ...options, ndjson: props.value ?? "", words: wordsFor(language()).player, place: start.round === null && !start.run ? null : { run: start.run, round: start.round, step: start.step } });
   const known = () => window.Specscope.players ??= [];
   const place = known().push(player) - 1;

@@ -18,8 +18,12 @@ export function createLegend(words, change = null) {
 
 export function createHelp(words) {
   const dialog = el("dialog", { class: "ss-help", "aria-label": words.controls.help });
-  dialog.append(el("button", { type: "button", class: "ss-btn ss-wide", text: words.controls.close, onclick: () => dialog.close() }), el("dl", {}, ...words.keys.flatMap(([key, what]) => [el("dt", { text: key }), el("dd", { text: what })])),
+  const fill = () => dialog.append(el("button", { type: "button", class: "ss-btn ss-wide", text: words.controls.close, onclick: () => dialog.close() }), el("dl", {}, ...words.keys.flatMap(([key, what]) => [el("dt", { text: key }), el("dd", { text: what })])),
     el("h2", { text: words.allWords }), el("dl", { class: "ss-allwords" }, ...Object.values(words.glossary).flatMap(([name, what]) => [el("dt", { text: name }), el("dd", { text: what })])));
   dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(); });
-  return { root: dialog, toggle: () => (dialog.open ? dialog.close() : dialog.showModal()) };
+  return { root: dialog, toggle() {
+    if (dialog.open) { dialog.close(); return; }
+    if (!dialog.firstChild) fill();   // a hundred nodes that most visitors never ask for
+    dialog.showModal();
+  } };
 }

@@ -1,7 +1,7 @@
 // The lesson: a card with one thing to do, and a player in which to do it. The page sees by itself when it is done.
 import { el, say } from "./dom.js";
 import { prose, rich } from "./glossary.js";
-import { countDone, isDone, LESSON, openingPlace, openingStep, predictPlace, QUIZ, withDone, withoutDone } from "./lesson_steps.js";
+import { countDone, isDone, LESSON, openingPlace, openingStep, predictPlace, QUIZ, verdictStep, withDone, withoutDone } from "./lesson_steps.js";
 import { createQuiz, createPredict } from "./lesson_asks.js";
 import { mount } from "./player.js";
 import { runText } from "./lesson_runs.js";
@@ -107,14 +107,14 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
   }
   function place(step) {
     const { trace, steps } = player, ends = steps.flatMap((s, k) => (steps[k + 1]?.r !== s.r ? [k] : []));
-    player.go(openingStep(step.id, trace, steps, ends));
     const at = openingPlace(step.id, trace);
-    if (at !== null) player.select(at.i);
+    player.go(openingStep(step.id, trace, steps, ends, at));
+    if (at) player.select(at.i);
     say(status, step.id === "quiz" ? "" : words.placed(steps[player.at].r));
   }
   function askPredict() {
     const at = predictPlace(player.trace), d = player.trace.rounds[at.r].drafted[at.i];
-    ask.append(createPredict(words.predict, d, () => { answer = "given"; delete stage.dataset.veil; player.go(player.steps.findIndex((s) => s.r === at.r && s.phase === "verdict" && s.i === at.i)); check(); }));
+    ask.append(createPredict(words.predict, d, () => { answer = "given"; delete stage.dataset.veil; player.go(verdictStep(player.steps, at)); check(); }));
   }
   async function suitable(step) {
     if (run && step.needs(await loadRun(run))) return run;

@@ -1,7 +1,7 @@
 // The lesson's ten steps: what run each needs and when it is done. Pure functions of what the player shows.
 import { settleIndex, tableFor, verdictOrder } from "./steps.js";
 import { isTree } from "./trace.js";
-import { ceiling, dragsTo, lengths, sandbox, summary } from "./whatif_model.js";
+import { ceiling, dragsTo, LENGTHS, lengths, sandbox, summary } from "./whatif_model.js";
 
 const ended = (round) => { const k = settleIndex(round); return k >= 0 ? round.emitted[k].kind : null; };
 const tested = (d) => d.verdict === "accepted" || d.verdict === "rejected";
@@ -38,8 +38,8 @@ export function goodPlace(id, trace) {
 }
 export const AGREED = 0.95;
 
-// Where the player stands just before a verdict falls.
-export const stepBefore = (steps, place) => steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i) - 1;
+// The step at which a token's verdict falls.
+export const verdictStep = (steps, place) => steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i);
 
 // s: {trace, step, sel, settled, whatif, answer}; `needs` says whether a recording can show it at all.
 export const LESSON = [
@@ -51,18 +51,16 @@ export const LESSON = [
   { id: "reject", whatif: true, needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)), done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU },
   { id: "roll", whatif: true, needs: (t) => chainSampled(t) && goodPlace("roll", t) !== null, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
   { id: "agree", whatif: true, needs: (t) => chainSampled(t) && goodPlace("agree", t) !== null, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= AGREED },
-  { id: "length", whatif: true, needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.best < 10; }, done: (s) => s.whatif.open && s.whatif.length.best !== null && s.whatif.length.chosen > s.whatif.length.best },
+  { id: "length", whatif: true, needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.best < LENGTHS; }, done: (s) => s.whatif.open && s.whatif.length.best !== null && s.whatif.length.chosen > s.whatif.length.best },
   { id: "quiz", needs: () => true, done: (s) => s.answer === "all" },
 ];
 export const QUIZ = LESSON.length;
 
-// Where a step opens: a round in which there is something to do, so that nobody has to search for minutes.
-export function openingStep(id, trace, steps, ends) {
+// Where a step opens: a round in which there is something to do, so that nobody has to search for minutes. `place`: the token it is about.
+export function openingStep(id, trace, steps, ends, place = openingPlace(id, trace)) {
   const find = (test) => trace.rounds.findIndex((r, k) => k > 0 && test(r));
   if (id === "pass") { const r = Math.max(0, find((x) => x.drafted.length > 1)); return r ? ends[r - 1] + 1 : 0; }
-  if (id === "predict") return stepBefore(steps, predictPlace(trace));
-  const place = openingPlace(id, trace);
-  if (place) return steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i);
+  if (place) return verdictStep(steps, place) - (id === "predict" ? 1 : 0);
   const wanted = { bonus: (r) => ended(r) === "recovered", replaced: (r) => ended(r) === "bonus" || r.drafted.every((d) => d.verdict === "accepted"),
     certain: (r) => r.drafted.length > 1 && ended(r) === "recovered" }[id];
   const r = wanted ? find(wanted) : -1;

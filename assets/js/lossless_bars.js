@@ -6,6 +6,13 @@ import { prob } from "./numbers.js";
 const width = (x, scale = 1) => `${(100 * Math.max(0, Math.min(1, x / scale))).toFixed(2)}%`;
 const piece = (kind) => el("i", { class: `ss-piece ss-${kind}` });
 
+// What draws came to, as shares: kept, then resampled; whiskers where honest counts lie, a mark at p. `at` makes a share a length.
+export function countRail({ kept, resampled, band, p }, at) {
+  const part = (kind, x) => { const node = piece(kind); node.style.width = at(x); return node; };
+  return el("span", { class: "ss-rail" }, part("agreed", kept), part("residual", resampled),
+    el("i", { class: "ss-whisker", style: { left: at(band[0]), width: at(band[1] - band[0]) } }), el("i", { class: "ss-pmark", style: { left: at(p) } }));
+}
+
 // `change(p, q)` is called with both laws; without it the bars only show.
 export function createLaws(words, change = null) {
   const body = el("div", { class: "ss-laws" }), sentence = el("p", { class: "ss-note", "aria-live": "off" });

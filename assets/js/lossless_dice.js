@@ -1,5 +1,6 @@
 // Monte Carlo: rounds drawn in the browser, the histogram beside p, and the distance to p falling (or not) as the rounds add up.
 import { el, say, svg } from "./dom.js";
+import { countRail } from "./lossless_bars.js";
 import { binomialBand, dice, distance, distanceBand, expectedDistance, lawOf, RULES, simulation } from "./lossless_model.js";
 import { prob, probLong } from "./numbers.js";
 import { rich } from "./glossary.js";
@@ -97,8 +98,7 @@ export function createDice(words, brokenNote = null) {
     const bounds = cats.map((c) => binomialBand(sim.n, c.p).map((k) => k / n));
     histogram.replaceChildren(...cats.map((c, i) => {
       const share = (sim.kept[i] + sim.resampled[i]) / n, bad = share < bounds[i][0] || share > bounds[i][1];
-      const bar = el("span", { class: "ss-rail" }, el("i", { class: "ss-piece ss-agreed", style: { width: at(sim.kept[i] / n) } }), el("i", { class: "ss-piece ss-residual", style: { width: at(sim.resampled[i] / n) } }),
-        el("i", { class: "ss-whisker", style: { left: at(bounds[i][0]), width: at(bounds[i][1] - bounds[i][0]) } }), el("i", { class: "ss-pmark", style: { left: at(c.p) } }));
+      const bar = countRail({ kept: sim.kept[i] / n, resampled: sim.resampled[i] / n, band: bounds[i], p: c.p }, at);
       if (rule !== "right" && Math.abs(law[i] - c.p) > 1e-9) bar.append(el("i", { class: "ss-wrongmark", style: { left: at(law[i]) } }));
       return el("div", { class: "ss-historow", "data-off": bad ? "yes" : "no" }, el("span", { class: `ss-lawname${c.others ? " ss-others" : ""}`, text: names[i], dir: "auto" }), bar, el("span", { class: "ss-num", text: prob(share) }));
     }));

@@ -3,20 +3,18 @@ import { el } from "./dom.js";
 import { prose, rich } from "./glossary.js";
 import { createTune } from "./methods_tune.js";
 import { createRaceView } from "./methods_race.js";
-import { cleanRuns, openInWatch } from "./runs.js";
+import { cleanRuns, exampleName, openInWatch } from "./runs.js";
 import { METHODS_EN } from "./words_methods_en.js";
 import { visible } from "./glyphs.js";
 
 const ORDER = ["draft", "lookup", "suffix", "lookup+draft", "lookup+eagle", "eagle", "medusa", "early-exit", "plain"];
 
-const exampleName = (words, r) => words.examples[r.example] ?? visible(r.example).slice(0, 40);
-
 function card(words, method, runs, bytes, report) {
   const c = words.cards[method] ?? null, name = words.names[method] ?? visible(method), l = words.labels;
   const tuned = report ? createTune(words, report) : null;
   const facts = c ? [[l.proposes, c.proposes], [l.memory, `${c.memory}${bytes ? ` ${words.size(bytes)}` : ""}`], [l.needs, c.needs], [l.choose, c.choose]] : [];
-  const here = runs.length ? runs.map((r) => el("li", { "data-slow": r.ratio !== null && r.ratio < 1 ? "yes" : "no" }, el("b", { text: exampleName(words, r) }), ` ${words.figure(r)} `,
-    el("button", { type: "button", class: "ss-link", text: words.playShort, "aria-label": words.play({ ...r, example: exampleName(words, r) }), onclick: () => openInWatch(r) }),
+  const here = runs.length ? runs.map((r) => el("li", { "data-slow": r.ratio !== null && r.ratio < 1 ? "yes" : "no" }, el("b", { text: exampleName(words, r.example) }), ` ${words.figure(r)} `,
+    el("button", { type: "button", class: "ss-link", text: words.playShort, "aria-label": words.play({ ...r, example: exampleName(words, r.example) }), onclick: () => openInWatch(r) }),
     r.lossless === false && el("span", { class: "ss-lossy", text: ` ${words.lossy}` }), words.slower(r) && el("p", { class: "ss-slowwords", text: words.slower(r) })))
     : [el("li", { class: "ss-sub", text: words.none })];
   return el("article", { class: "ss-method", "data-method": method, "aria-label": name }, el("h3", { text: name }),

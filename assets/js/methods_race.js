@@ -1,10 +1,10 @@
 // Several recorded methods on one clock: each lane writes its text at the speed it was recorded at.
 import { el, icon, say } from "./dom.js";
-import { pieces, visible } from "./glyphs.js";
+import { pieces } from "./glyphs.js";
 import { ratio } from "./numbers.js";
 import { laneOf, laneRate, plainLane, reached, sameStart } from "./race_model.js";
 import { isGreedy } from "./trace.js";
-import { loadRun } from "./runs.js";
+import { exampleName, loadRun } from "./runs.js";
 
 export const RACE_SPEEDS = [0.25, 0.5, 1, 2, 4];
 
@@ -108,7 +108,6 @@ export function createRaceView(words, runs) {
     scrub.max = end;
     t = Math.min(t, end);
     const order = shown.map((x) => ({ name: x.lane.name, rate: laneRate(x.lane), ratio: x.plain ? null : x.ratio })).sort((a, b) => b.rate - a.rate);
-    root.dataset.first = order[0]?.name ?? "";
     say(verdict, order.length ? w.verdict(order, race.tokens) : "");
     slower.replaceChildren(...shown.filter((x) => x.entry && words.slower(x.entry)).map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })));
     table.replaceChildren(el("caption", { class: "ss-vh", text: w.title }), el("thead", {}, el("tr", {}, ...w.head.map((h) => el("th", { scope: "col", text: h })))),
@@ -120,7 +119,7 @@ export function createRaceView(words, runs) {
   pickExample.append(el("legend", { text: w.example }), ...examples.map((name) => {
     const input = el("input", { type: "radio", name: "ss-race-example", value: name, onchange: () => choose(name) });
     input.checked = name === examples[0];
-    return el("label", {}, input, el("span", { text: words.examples[name] ?? visible(name).slice(0, 40) }));
+    return el("label", {}, input, el("span", { text: exampleName(words, name) }));
   }));
   if (!examples.length) say(status, w.none);
   return { root, refresh() { if (!example && examples.length) choose(examples[0]); }, stop };

@@ -1,12 +1,12 @@
 // What was measured of a method's settings (specscope tune): for drafting with the target's own layers, by exit and by layers left out.
 import { el } from "./dom.js";
-import { visible } from "./glyphs.js";
+import { oneLine, visible } from "./glyphs.js";
 import { percent, ratio } from "./numbers.js";
 import { finite } from "./trace.js";
 
 const first = (text) => Number(/\d+(\.\d+)?/.exec(text)?.[0] ?? 0);
 
-// Pure: only rows of the right shape, exits by their layer, then blocks of left-out layers by size of what they leave; the best by ratio.
+// Pure: only rows of the right shape, exits by their layer, blocks of left-out layers by what they came to; the best by ratio.
 export function tuneRows(report) {
   const rows = (Array.isArray(report?.rows) ? report.rows : []).map((r) => ({ exit: typeof r?.exit_layer === "string" ? r.exit_layer : null, skip: typeof r?.skip_layers === "string" ? r.skip_layers : null, ratio: finite(r?.ratio), agreement: finite(r?.agreement), perRound: finite(r?.tokens_per_round) }))
     .filter((r) => (r.exit !== null) !== (r.skip !== null) && r.ratio !== null && r.agreement !== null && r.perRound !== null);
@@ -22,5 +22,5 @@ export function createTune(words, report) {
     el("tbody", {}, ...rows.map((r) => el("tr", { "data-best": r === best ? "yes" : null, "data-slow": r.ratio < 1 ? "yes" : "no" }, el("th", { scope: "row", text: visible(r.exit ?? r.skip) }), ...[percent(r.agreement), r.perRound.toFixed(2), ratio(r.ratio)].map((c) => el("td", { text: c }))))));
   return el("div", { class: "ss-tune" }, el("p", { text: w.best(name(best), best.ratio) }), exits.length ? table(exits, w.exitHead) : null,
     skips.length ? el("details", { class: "ss-tableview" }, el("summary", { text: w.more(skips.length) }), table(skips, w.skipHead)) : null,
-    el("p", { class: "ss-sub", text: w.from(visible(String(report.target ?? "")).replaceAll("␣", " ").slice(0, 60), report.prompts, report.new_tokens) }));
+    el("p", { class: "ss-sub", text: w.from(oneLine(String(report.target ?? ""), 60), report.prompts, report.new_tokens) }));
 }

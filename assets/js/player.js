@@ -31,10 +31,11 @@ export function defaultSelection(round, step) {
 }
 
 // words: one language's table (languages.js). place: {run, round, step} to open at. onPlace(place): where the reader is now.
-// intro: {lesson, own} puts the words for newcomers above. send(request): a live branch. link(): the address to share. present(): begin the presenter's view. watchers get every change of state.
+// intro: {lesson, own} puts the words for newcomers above. send(request): a live branch. link(): the address to share.
+// present(): begin the presenter's view. onState(): something was drawn or changed.
 export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true, intro = null } = {}) {
   const reader = makeReader();
-  let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0, raw = "", first = true;
+  let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0, raw = "", first = true, news = false;
 
   const stats = createStats(words), scrub = createScrub(words, (r) => go(ends[r]));
   const text = createTextView(words, (r, i) => { go(ends[r]); if (i !== null) select(i); });
@@ -89,20 +90,26 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   function select(i) { if (sel !== i) { sel = i; queue(); } }
   const queue = () => { if (!frame) frame = requestAnimationFrame(draw); };
 
-  function draw() {
-    frame = 0;
-    const have = steps.length > 0;
-    main.hidden = !have;
-    empty.hidden = have;
+  // What is said of the run as a whole: it changes with the trace, not with the step.
+  function drawRun() {
+    news = false;
+    main.hidden = !steps.length;
+    empty.hidden = steps.length > 0;
     say(empty, trace.run || waiting ? words.waiting : words.nothing);
     const about = trace.run ? words.run(trace) : "";
     say(caption, about ? `${words.source[trace.source] ?? words.source.none} · ${about}` : "");
     lossy.hidden = trace.run?.lossless !== false;
     const prompt = typeof trace.run?.prompt === "string" ? trace.run.prompt : "";
+    where.style.minWidth = `${words.where(trace.rounds.length, trace.rounds.length).length}ch`;   // the scrub bar beside it keeps still
     asked.hidden = !prompt;
     say(asked, prompt ? `${words.prompt} ${runningText(prompt.slice(0, 4000))}` : "");
     sharing?.draw(trace);
-    if (!have) return;
+  }
+
+  function draw() {
+    frame = 0;
+    if (news) drawRun();
+    if (!steps.length) return;
     const step = steps[at], round = trace.rounds[step.r], view = { trace, step, sel };
     root.dataset.phase = step.phase;
     root.dataset.round = step.r;
@@ -134,6 +141,7 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
     raw = typeof value === "string" ? value : "";
     const got = reader.read(value);
     trace = got.trace;
+    news = true;
     if (live !== null) waiting = live;
     ({ steps, ends } = buildSteps(trace.rounds));
     if (got.fresh) {

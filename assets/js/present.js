@@ -1,4 +1,6 @@
 // The presenter's view: large type, nothing but the player or the lesson, one key a step (clickers send PageDown and PageUp).
+import { el, say } from "./dom.js";
+
 const CLASS = "ss-present";
 export const CHANGED = "ss-presenting";   // told to the document after every change
 
@@ -14,11 +16,8 @@ export function setPresent(on, changed = () => {}) {
 
 // A way out that can be seen. Returns how to name it (its language may change).
 export function addLeave(changed) {
-  const button = document.body.appendChild(document.createElement("button"));
-  button.type = "button";
-  button.className = "ss-leave";
-  button.addEventListener("click", () => setPresent(false, changed));
-  return (text) => { button.textContent = text; };
+  const button = document.body.appendChild(el("button", { type: "button", class: "ss-leave", onclick: () => setPresent(false, changed) }));
+  return (text) => say(button, text);
 }
 
 // Escape leaves; `changed(on)` also writes the address.

@@ -13,6 +13,12 @@ export function apart(a, b, textA = probLong, textB = times) {
   return [one, two];
 }
 
+// Pure: "u = 0.31 < p/q = 0.54", the sign as the verdict has it (a record rounds both numbers; a block keeps a draft for a later one's sake).
+export function compared({ u, threshold, verdict }, name, is = " = ") {
+  const [a, b] = apart(u, threshold);
+  return `u${is}${a} ${verdict === "accepted" && u <= threshold ? "<" : "≥"} ${name}${is}${b}`;
+}
+
 // Pure: a + b = total. Two decimals, more where small parts or the rounding need them; a part too small even then is written as what it is.
 export function sumText(a, b, total) {
   const tiny = (x) => x > 0 && x < 5e-6;

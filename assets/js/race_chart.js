@@ -41,9 +41,9 @@ export function createRace(words, loadPlotly) {
     queued = false;
     painted = performance.now();
     if (!view || !root.isConnected || !plot.clientWidth) return;
-    if (bare) { plot.replaceChildren(raceSvg(raceData(view.trace, view.step), plot.clientWidth, { ...words.race, second: words.second })); return; }
+    if (bare) { plot.replaceChildren(raceSvg(raceData(view.trace, view.step), plot.clientWidth, words.race)); return; }
     if (!Plotly) return;
-    const { traces, layout } = raceFigure(raceData(view.trace, view.step), colours(), { ...words.race, second: words.second });
+    const { traces, layout } = raceFigure(raceData(view.trace, view.step), colours(), words.race);
     Plotly.react(plot, traces, { ...layout, width: plot.clientWidth }, { displayModeBar: false, responsive: false });
   }
   // Redrawing costs Plotly some 20 ms: the point may lag a scrubbing hand by a moment, the page may not.

@@ -1,6 +1,6 @@
 // The recorded runs as the server lists them (spec_ui/run_list.py), fetched when chosen, and the run that stands in the Watch tab.
 import { el } from "./dom.js";
-import { short } from "./glyphs.js";
+import { short, visible } from "./glyphs.js";
 import { openTab } from "./tabs_nav.js";
 import { finite, makeReader } from "./trace.js";
 
@@ -36,16 +36,19 @@ export async function openInWatch(entry) {
   if (!trace) return false;
   const head = { version: 1, run: trace.run, source: "recorded", name: entry.name }, lines = [head, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
   player.update(lines.map((l) => JSON.stringify(l)).join("\n") + "\n");
-  openTab("watch", 0);
+  openTab("watch");
   window.scrollTo({ top: 0 });
   return true;
 }
 
 // Only what has the right shape gets in: the list travels through the page's configuration.
 export const cleanRuns = (runs) => (Array.isArray(runs) ? runs : []).filter((r) => r && typeof r.path === "string" && typeof r.name === "string").map((r) => ({
-  ...r, method: String(r.method ?? ""), example: String(r.example ?? r.name), target: String(r.target ?? ""), machine: String(r.machine ?? ""),
+  ...r, method: String(r.method ?? ""), example: String(r.example ?? r.name), target: String(r.target ?? ""),
   tested: finite(r.tested) ?? 0, accepted: finite(r.accepted) ?? 0, ratio: finite(r.ratio), tokens_per_round: finite(r.tokens_per_round), temperature: finite(r.temperature), draft_len: finite(r.draft_len), costs: r.costs && typeof r.costs === "object" ? r.costs : {},
 }));
+
+// An example's name in the words of a language; a file of one's own may be called anything.
+export const exampleName = (words, name) => words.examples[name] ?? visible(name).slice(0, 40);
 
 // Chips to choose one run: radios, so that arrow keys work as everywhere.
 let groups = 0;

@@ -1,7 +1,7 @@
 // The row under the player: copy a link or a command, open and save traces, save the whole page, present.
 import { commandFor } from "./command.js";
 import { el, say } from "./dom.js";
-import { runningText, short } from "./glyphs.js";
+import { oneLine, short } from "./glyphs.js";
 import { CHANGED, presenting } from "./present.js";
 import { checkTrace, fileName, htmlPage, MOST_BYTES, toFile } from "./trace_file.js";
 
@@ -56,10 +56,10 @@ export function createShare(words, { get, open, link = null, present = null }) {
   function savePage() {
     const { trace, ndjson, place } = get(), script = document.getElementById("ss-bundle")?.textContent ?? "", styles = document.getElementById("ss-styles")?.textContent ?? document.querySelector("style")?.textContent ?? "";
     const dark = document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
-    download(fileName(trace, "html"), "text/html", htmlPage({ script, styles, ndjson, lang: words.lang, place, title: `Specscope: ${Array.from(runningText(String(trace.run?.prompt ?? "")).replace(/\s+/g, " ")).slice(0, 60).join("")}`, dark }));
+    download(fileName(trace, "html"), "text/html", htmlPage({ script, styles, ndjson, lang: words.lang, place, title: `Specscope: ${oneLine(String(trace.run?.prompt ?? ""), 60)}`, dark }));
     tell(w.saved);
   }
-  const buttons = [link && button("link", () => { give(link(), w.linkCopied); }),
+  const buttons = [link && button("link", () => give(link(), w.linkCopied)),
     button("command", () => { const c = commandFor(get().trace); if (c === null) tell(w.commandNone); else give(c, w.commandCopied); }), button("open", () => file.click()),
     button("save", () => { const { trace, ndjson } = get(); download(fileName(trace, "json"), "application/json", toFile(ndjson)); tell(w.saved); }), button("html", savePage), present && button("present", present)];
   const root = el("section", { class: "ss-share", "aria-label": w.title }, el("div", { class: "ss-sharerow" }, ...buttons.filter(Boolean), file), note, fallback);

@@ -67,7 +67,7 @@ export function ratios(costs) {
 // A calibration of this machine or a recording's own costs, in one shape: {passes, draft: {method: s}, weights, memory}.
 export function costsOf(calibration) {
   return { passes: calibration.pass_s ?? calibration.verify_s ?? {}, draft: calibration.draft_step_s ?? null,
-    weights: calibration.weights_bytes ?? null, memory: calibration.memory_bytes_per_s ?? null, threads: calibration.threads ?? null, device: calibration.device ?? null };
+    weights: calibration.weights_bytes ?? null, memory: calibration.memory_bytes_per_s ?? null, threads: calibration.threads ?? null, device: calibration.device ?? null, dtype: calibration.dtype ?? null };
 }
 
 // Reading the weights once at memory speed: no pass can be quicker. Null where it is not known.

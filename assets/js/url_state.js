@@ -1,7 +1,7 @@
 // What the address says and what it is made to say: a recording, a round and step, language, theme, tab, view, the lesson's progress.
 // Every parameter is checked and capped; what is not valid is as if it were not there. Pure functions.
 
-export const TABS = ["watch", "lossless", "faster", "methods", "measure", "lesson"];
+export const TABS = ["watch", "lossless", "faster", "methods", "lesson"];
 export const STEPS = 10;
 const NAME = /^[a-z0-9][a-z0-9+_.-]{0,59}$/i;
 const whole = (text, most) => (text !== null && /^\d{1,6}$/.test(text) && Number(text) <= most ? Number(text) : null);

@@ -3,7 +3,7 @@ import { normalise, overlap, residual, setWeight } from "./lossless_model.js";
 import { finite } from "./trace.js";
 import { ratios } from "./theory.js";
 import { depths } from "./steps.js";
-import { roundCost } from "./tally.js";
+import { roundCost, tally } from "./tally.js";
 
 export const LISTED = 6;
 export const LENGTHS = 10;
@@ -77,9 +77,6 @@ export function summary(cats) {
   return { cats: full, overlap: overlap(full), residual: residual(full) };
 }
 
-// The bars' widths when the heaviest is full.
-export const scaleOf = (cats) => Math.max(...cats.flatMap((c) => [c.p, c.q]), 1e-9);
-
 // Acceptance by position of a run: rounds that accepted position i over rounds that drafted it (a tree's position is its depth).
 export function byPosition(trace) {
   const out = [];
@@ -95,18 +92,15 @@ export function byPosition(trace) {
 }
 
 // For every draft length: the expected tokens of a round, its cost in plain steps and the speed-up. Positions the run never drafted are
-// filled with its own average: each kept with the chance that a tested draft had. `measured`: what a round of this run really cost
-// (tally.roundCost); the calibrated costs of draft step and pass are stretched so that a round of the run's own length costs exactly that.
+// filled with its own average: each kept with the chance that a tested draft had. The calibrated costs of draft step and pass are stretched
+// so that a round of the run's own length costs exactly what a round of this run did (`cost`).
 export function lengths(trace, most = LENGTHS) {
   const seen = byPosition(trace);
   if (!seen.length) return null;
-  let tested = 0, kept = 0;
-  for (const r of trace.rounds) for (const d of r.drafted) { if (d.verdict !== "not_reached") tested += 1; if (d.verdict === "accepted") kept += 1; }
-  const alpha = tested ? kept / tested : 0, chance = [];
-  for (let i = 0; i < most; i++) chance.push(seen[i] && seen[i].drafted >= 1 ? Math.min(seen[i].accepted / seen[i].drafted, chance[i - 1] ?? 1) : (chance[i - 1] ?? 1) * alpha);
+  const alpha = tally(trace).testedRate ?? 0, chance = [];
+  for (let i = 0; i < most; i++) chance.push(seen[i] ? Math.min(seen[i].accepted / seen[i].drafted, chance[i - 1] ?? 1) : (chance[i - 1] ?? 1) * alpha);
   const costs = trace.run?.costs ?? {}, r = ratios({ passes: costs.verify_s, draft: finite(costs.draft_step_s) ?? 0 }), real = roundCost(trace);
-  const drafting = trace.rounds.filter((x) => x.drafted.length).map((x) => Math.max(...depths(x)) + 1), mean = drafting.reduce((s, n) => s + n, 0) / drafting.length;
-  const own = Math.min(most, Math.max(1, Math.round(mean))), formed = r ? own * r.c + r.v(own) : 0;   // the length at which the row is the run itself
+  const drafts = seen.reduce((s, x) => s + x.drafted, 0) / seen[0].drafted, own = Math.min(most, Math.round(drafts)), formed = r ? own * r.c + r.v(own) : 0;   // the length at which the row is the run itself
   const stretch = real && formed > 0 ? real.cost / formed : 1;
   let tokens = 1;
   const rows = chance.map((x, i) => {
@@ -115,7 +109,7 @@ export function lengths(trace, most = LENGTHS) {
     return { k: i + 1, chance: x, measured: Boolean(seen[i]), tokens, cost, speed: cost ? tokens / cost : null };
   });
   const best = r ? rows.reduce((b, x) => (x.speed > b.speed ? x : b)).k : null;
-  return { rows, best, alpha, measured: seen.length, cost: real?.cost ?? null, drafts: mean, own, timed: Boolean(trace.plain) };
+  return { rows, best, alpha, measured: seen.length, cost: real?.cost ?? null, drafts, own, timed: Boolean(trace.plain) };
 }
 
 // The ids and texts of the output before a table's position: rounds before, then the drafted path down to `after`.

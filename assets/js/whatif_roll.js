@@ -1,6 +1,7 @@
 // A position rolled a thousand times by the real rule: bars of what was kept and what was resampled, a mark where p lies, and whiskers
 // where 95 % of honest counts lie.
 import { el, say } from "./dom.js";
+import { countRail } from "./lossless_bars.js";
 import { binomialBand, distance, distanceBand, expectedDistance, simulation } from "./lossless_model.js";
 import { prob, probLong } from "./numbers.js";
 
@@ -27,11 +28,10 @@ export function createRoll(words, changed) {
     body.replaceChildren(...cats.map((c, i) => {
       const kept = sim.kept[i] / sim.n, again = sim.resampled[i] / sim.n;
       return el("tr", {}, el("th", { scope: "row", dir: "auto", class: c.others ? "ss-others" : null, text: names[i] }),
-        el("td", { class: "ss-rollbar" }, el("span", { class: "ss-rail" }, el("i", { class: "ss-piece ss-agreed", style: { width: w(kept) } }), el("i", { class: "ss-piece ss-residual", style: { width: w(again) } }), el("i", { class: "ss-whisker", style: { left: w(bounds[i][0]), width: w(bounds[i][1] - bounds[i][0]) } }), el("i", { class: "ss-pmark", style: { left: w(c.p) } })), el("span", { class: "ss-vh", text: prob(kept) })),
+        el("td", { class: "ss-rollbar" }, countRail({ kept, resampled: again, band: bounds[i], p: c.p }, w), el("span", { class: "ss-vh", text: prob(kept) })),
         el("td", { class: "ss-vh", text: prob(again) }), el("td", { class: "ss-vh", text: `${probLong(bounds[i][0])} – ${probLong(bounds[i][1])}` }), el("td", { class: "ss-num2", text: `${prob(law[i])} · p ${prob(c.p)}` }));
     }));
     const band = distanceBand(p, sim.n).map((x) => x / Math.sqrt(sim.n));
-    root.dataset.inside = distance(law, p) <= band[1] ? "yes" : "no";
     say(note, words.result(sim.n, distance(law, p), expectedDistance(sim.n, p), band));
   }
   return { root, set(next, called) { cats = next; names = called; sim = null; draw(); }, get rolled() { return sim?.n ?? 0; } };

@@ -1,7 +1,8 @@
 // Every sentence the player says, in English. A translation is one more file with the same keys.
-import { capital, count, ms, percent, probLong, ratio, secs, times } from "./numbers.js";
+import { capital, count, ms, probLong, secs } from "./numbers.js";
 import { quoted, short } from "./glyphs.js";
-import { apart } from "./printed.js";
+import { byRatio } from "./bars_model.js";
+import { apart, compared } from "./printed.js";
 
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
@@ -16,7 +17,6 @@ export const EN = {
   aria: { result: "Result", legend: "Legend: press an entry to single out its tokens in the text", filter: (kind) => `Show only what is ${kind} in the text`, cards: "Tokens of this round, in verdict order", text: "Generated text, token by token" },
   soFar: (x, r) => `${x} up to round ${r}`,
   given: "Given:", prompt: "Prompt:", allWords: "All words",
-  modelLanguage: "",
   offlineNote: "Saved from Specscope: one recorded run, no connection needed.",
   settingsTitle: "Settings of this method",
   settings: { tree: ["Shape of the draft", "chain: one line of guesses. auto: more branches where the draft is unsure. 3x2x1: three guesses for the next token, two behind each, then one"], vocab: ["Vocabulary", "intersect: draft also with another tokenizer"], tree_tokens: ["Guesses a round", "in a tree, all branches together"], tree_depth: ["How far ahead", "levels of a tree, where its shape does not say it"], tree_top_k: ["Branches", "guesses that may follow one guess"],
@@ -24,17 +24,15 @@ export const EN = {
     lookup_match: ["Which match", "the first in the text, or the most recent"], suffix_confidence: ["Stop below", "end the draft where its estimate falls below this"], lookup_min: ["Text before draft", "shortest match that goes before the draft model"] },
 
   // The verdict on a drafted token, the comparison first.
-  verdict(d, chain = true) {
+  verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return "never tested: an earlier draft was rejected";
     const kept = d.verdict === "accepted";
     if (d.u === null) return kept ? "the target's first choice is the same: kept" : "the target's first choice is another: rejected";
     if (kept && certain(d) && chain) return "p ≥ q: kept whatever u";
-    const name = chain ? "p/q" : "the threshold";
-    const [u, t] = apart(d.u, d.threshold);
-    return `u = ${u} ${kept ? "<" : "≥"} ${name} = ${t}: ${kept ? "kept" : "rejected"}`;
+    return `${compared(d, chain ? "p/q" : "the threshold")}: ${kept ? "kept" : "rejected"}`;
   },
   // The same for a card, where the numbers already have their labels.
-  cardVerdict(d, state, chain = true) {
+  cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["pending", "waits for the target"];
     if (state === "lit") return ["checked", "p is known, verdict to come"];
     if (d.verdict === "not_reached") return ["never tested", "behind a rejection"];
@@ -42,8 +40,7 @@ export const EN = {
     const word = kept ? "kept" : "rejected";
     if (d.u === null) return [word, kept ? "the target's first choice too" : "the target's first choice is another"];
     if (kept && certain(d) && chain) return [word, "p ≥ q, whatever u"];
-    const [u, t] = apart(d.u, d.threshold);
-    return [word, `u ${u} ${kept ? "<" : "≥"} ${chain ? "p/q " : "threshold "}${t}`];
+    return [word, compared(d, chain ? "p/q" : "threshold", " ")];
   },
   settled(kind, greedy) {
     if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from what p has over q"];
@@ -123,7 +120,7 @@ export const EN = {
   },
   race: {
     label: (spec, plain) => `Tokens against seconds: speculative ${spec}, plain ${plain}`,
-    title: "Running speed-up", measured: "Both runs measured one after the other on this machine.", estimate: "Plain decoding has not run: its line is an estimate from the calibrated step.",
+    title: "Running speed-up", second: "s", measured: "Both runs measured one after the other on the same machine.", estimate: "Plain decoding has not run: its line is an estimate from the calibrated step.",
     running: (n) => `Plain decoding of the same prompt is being measured now${n ? `: ${n} tokens` : ""} …`,
     alone: "Tokens against wall time.", spec: "speculative", plain: "plain", plainEstimate: "plain (estimate)", x: "seconds since start", y: "tokens",
     now: (n, t, plain) => `At this step: ${n} tokens after ${secs(t)}${plain.known ? `; plain decoding ${plain.measured ? "had" : "would have had"} ${plain.tokens}` : ""}.`,
@@ -151,5 +148,5 @@ export const EN = {
   keys: [["←  →", "one step back, forward"], ["Shift ←  →", "one round back, forward"], ["Space", "play, pause"], ["Home  End", "first, last step"], ["↑  ↓", "previous, next token when one has the focus"], ["?", "this list"], ["Esc", "leave the presenter's view"], ["Page Down  Page Up", "presenting: next, previous step (in the lesson: its pages)"]],
   bar: (r, round) => `round ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, ${round.drafted.length} drafted` : ""}`,
   stopped: { cancelled: "stopped before its end", length: "ended at the token limit", eos: "ended by itself", stop_string: "ended at a stop string" },
-  percent, ratio, secs, second: "s",
+  secs,
 };

@@ -1,6 +1,6 @@
 // "Why it is faster, and when not" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
 import { ms, percent, probLong, ratio } from "./numbers.js";
-import { EXAMPLE_NAMES_EN, METHOD_NAMES_EN } from "./words_methods_en.js";
+import { RUN_NAME_EN } from "./words_methods_en.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 const bytes = (n) => (n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : `${Math.round(n / 1e6)} MB`);
@@ -21,19 +21,19 @@ export const FASTER_EN = {
     floorSentence(c, s, share, more) {
       const wide = { bfloat16: 2, float16: 2, float32: 4, float64: 8 }[more.dtype], size = wide ? ` (${Math.round(c.weights / wide / 1e6)} million numbers of ${wide} bytes, ${more.dtype}${more.packed ? `; the file packs them smaller, as ${more.packed}, and they are unpacked once` : ""})` : "";
       const head = `The weights are ${bytes(c.weights)}${size}. Memory here delivers ${bytes(c.memory)} a second, so reading them takes at least ${ms(s)}: ${share >= 0.995 ? "as long as" : `${percent(share)} of`} a pass for one token.`;
-      const parts = `By the measured line a pass takes ${ms(more.once)} once and ${ms(more.each)} for each token in it`;
+      const parts = `By the measured line a pass takes ${ms(more.once)} once and ${more.each ? ms(more.each) : "next to nothing"} for each token in it`;
       if (share >= 0.5) return `${head} ${parts}: most of what is spent once is that reading.`;
       return `${head} So on this machine it is not the memory that decides: the rest is arithmetic and the fixed work of starting it. ${parts}; ${more.five < 2 ? `what is spent once is shared by all, and so a pass over 5 still takes only ${more.five.toFixed(2)} times one.` : `so little is shared, and a pass over 5 takes ${more.five.toFixed(2)} times one.`}`;
     },
     noFloor: "The size of the weights over the speed of memory appears once this machine is measured.",
     from: { machine: (c) => `Measured on this machine: ${c.device ?? "?"}${c.threads ? `, ${c.threads === 1 ? "one thread" : `${c.threads} threads`}` : ""}.`, run: (what) => `From the recording, not from your machine: ${what}.` },
-    measure: "Measure this machine", again: "Measure again", measureNote: "Nothing is measured until you press this. It takes some seconds and is best done on a quiet machine; the charts below then use these costs.",
+    measure: "Measure this machine", again: "Measure again", measureNote: "Passes are timed here only when you press this. It takes some seconds and is best done on a quiet machine; the charts below then use these costs.",
     busy: "Measuring: some seconds in which nothing else runs …", waiting: "Waiting for the model …",
   },
   model: {
     title: "When it pays: what a round yields against what it costs",
     lead: "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is kept with the same chance [[alpha|α]]. It costs k · [[c]] + [[v]] plain steps. The [[speed-up]] is the one over the other; c and v are measured.",
-    run: "Run", live: "the run in Watch", name: (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`, noRuns: "No recorded run is here yet.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
+    run: "Run", live: "the run in Watch", name: RUN_NAME_EN, noRuns: "No recorded run is here yet.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
     costs: "Costs of", costsFrom: { machine: "this machine", run: "the recording" },
     alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", v: "Pass over k + 1 tokens v (measured)", reset: "As in this run",
     big: (s) => (s >= 1 ? "expected, times plain speed" : "expected: slower here"),

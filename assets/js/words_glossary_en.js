@@ -41,7 +41,7 @@ export const GLOSSARY_EN = {
   "plain step": ["plain step", "the time plain decoding needs for one token, the unit in which the cost of a round is told."],
   position: ["position", "a place in the text at which a token is to be written; a pass gives the target's law at each of them."],
   logits: ["logits", "the scores a model gives to all tokens before they are turned into probabilities."],
-  Q4_1: ["Q4_1", "a way to store weights in about 4 bits each, with a scale for every 32; here the weights are unpacked before computing."],
+  Q4_1: ["Q4_1", "a way to store weights in 4 bits each, with a scale and a least value for every 32; here the weights are unpacked before computing."],
   bfloat16: ["bfloat16", "a number format of 16 bits, 2 bytes for each weight."],
   EAGLE: ["EAGLE", "a draft head of one layer that writes ahead from the target's inner states, each guess seeing the one before."],
   Medusa: ["Medusa", "several small draft heads on the target's last state; the i-th guesses the i-th next token."],

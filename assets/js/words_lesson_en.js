@@ -7,7 +7,7 @@ import { GLOSSARY_EN } from "./words_glossary_en.js";
 export const LESSON_EN = {
   glossary: GLOSSARY_EN,
   title: "Speculative decoding in ten steps",
-  lead: "Each step has something to do in the recorded run below, and the page sees when it is done. It takes about ten minutes. Your progress is in the address: copy it to go on later.",
+  lead: "Each step has something to do in the recorded run below, and the page sees when it is done. Your progress is in the address: copy it to go on later.",
   step: (n) => `Step ${n} of 10`, dot: (n, title, done) => `Step ${n}: ${title}${done ? ", done" : ""}`, progress: (n) => `${n} of 10 done`,
   task: "To do", back: "Back", next: "Next step", skip: "Skip", start: "From the start", present: "Present",
   keys: "Arrow keys step through the run. In the presenter's view Page Down and Page Up turn the lesson's pages.",
@@ -18,7 +18,7 @@ export const LESSON_EN = {
     right: "You were right.", wrong: "It went the other way.", reveal: (d) => `u was ${apart(d.u, Math.min(1, d.p / d.q))[0]}, and p/q = ${apart(d.u, Math.min(1, d.p / d.q))[1]}: ${d.u < d.p / d.q ? "below it, kept" : "not below it, rejected"}. With p/q you know the odds, never the outcome.` },
   quiz: { again: "Not quite: read it once more and choose again.", right: "Right." },
   steps: {
-    pass: { title: "Guess ahead, check at once", text: "The small [[draft model]] writes a few tokens, one by one. Then the [[target]] looks at all of them in a single [[pass]]. One pass for one token would be [[plain decoding]].", task: "Step forward (the → key, or the button to the right of Play) until the target's one pass lights up all drafts.", done: "That one pass took hardly longer than a pass for one token. This is where the time is won." },
+    pass: { title: "Guess ahead, check at once", text: "Something small and quick, the [[draft]], writes a few tokens ahead. Then the [[target]] looks at all of them in a single [[pass]]. One pass for one token would be [[plain decoding]].", task: "Step forward (the → key, or the button to the right of Play) until the target's one pass lights up all drafts.", done: "That one pass took hardly longer than a pass for one token. This is where the time is won." },
     predict: { title: "Will it be kept?", text: "The pass has told [[p]], what the target thinks of each drafted token; [[q]] is what the draft thought. The token is kept if a random number [[u]] lies below p/q.", task: "Predict, then see.", done: "A token the target likes as much as the draft did is always kept; one it likes half as much is kept half of the time." },
     bonus: { title: "A whole draft is kept", text: "If every draft is kept, the pass has already computed the target's [[law|law (its probability distribution)]] for the token behind them. It is drawn for nothing: the [[bonus]].", task: "Find a round that ended with a bonus. The bars under the text are rounds; green at the top is a bonus.", done: "So a round of k drafts can yield k + 1 tokens for one pass." },
     replaced: { title: "A rejection ends the round", text: "Everything behind a [[rejected]] token was written as its continuation and is thrown away, [[not reached|never tested]]. In place of the rejected token another is [[resampled]], drawn from the [[residual]]: what p has over q, max(0, p − q), rescaled to sum to 1.", task: "Find a round with a rejection and choose the rejected token or the one that replaced it.", done: "Even then the round yields one token that the target stands for: it is never worse off than plain decoding in tokens." },

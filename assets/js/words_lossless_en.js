@@ -1,7 +1,7 @@
 // "Why nothing is lost" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
 import { probLong } from "./numbers.js";
 import { sumText, two } from "./printed.js";
-import { EXAMPLE_NAMES_EN, METHOD_NAMES_EN } from "./words_methods_en.js";
+import { RUN_NAME_EN } from "./words_methods_en.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 const big = (n) => n.toLocaleString("en-US");
@@ -14,7 +14,6 @@ export const LOSSLESS_EN = {
   presets: { label: "Start from", agree: "they agree", disagree: "they disagree", eager: "over-confident draft", disjoint: "nothing in common", own: "your own" },
   tokens: ["leaf", "tree", "sun", "rain", "wind", "snow"],
   count: "Tokens", fewer: "One token fewer", more: "One token more",
-  editor: "Two laws over the same tokens",
   editorHow: "Drag the end of a bar, or focus it and use the arrow keys. The others shrink or grow so that each law still sums to 1.",
   sub: "Solid: the part both agree on. Hatched: drafted too eagerly. Outlined: still owed by the target.",
   head: ["token", "target p over draft q", "kept + resampled = p", "error"],
@@ -57,8 +56,8 @@ export const LOSSLESS_EN = {
     lead: "Here p and q are no toy: they are the two laws that met at one place of a real run. All tokens that the record does not list are one category, with the overlap that was recorded for them.",
     run: "Run", round: "Round", position: "Drafted token", none: "This run has no recorded round with a draft.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
     live: "the run in Watch", noRuns: "No recorded run is here yet.", others: "all others",
-    name: (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`,
-    context: "After", choose: (r, of) => `round ${r} of ${of}`, previous: "Previous round", next: "Next round",
+    name: RUN_NAME_EN,
+    context: "After", choose: (r, of) => `round ${r} of ${of}`,
     positionLabel: (token, verdict) => `${token}: ${verdict}`,
     verdict: { accepted: "kept", rejected: "rejected", not_reached: "never tested" },
     sentence: (overlap, n) => `At this place both laws agree on ${probLong(overlap)} of the chance: so often would a guess be kept here.`,

@@ -1,7 +1,7 @@
 // «Почему ничего не теряется» по-русски. Ключи те же, что в words_lossless_en.js. [[термин|слово]] открывает словарь.
 import { probLong } from "./numbers.js";
 import { sumText, two } from "./printed.js";
-import { EXAMPLE_NAMES_RU, METHOD_NAMES_RU } from "./words_methods_ru.js";
+import { RUN_NAME_RU } from "./words_methods_ru.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const big = (n) => n.toLocaleString("ru-RU");
@@ -14,7 +14,6 @@ export const LOSSLESS_RU = {
   presets: { label: "Начать с", agree: "согласны", disagree: "не согласны", eager: "самоуверенный черновик", disjoint: "ничего общего", own: "своё" },
   tokens: ["лист", "дерево", "солнце", "дождь", "ветер", "снег"],
   count: "Токены", fewer: "На токен меньше", more: "На токен больше",
-  editor: "Два распределения на одних токенах",
   editorHow: "Двигайте конец полосы мышью или стрелками. Остальные растут или убывают так, что сумма остаётся 1.",
   sub: "Сплошное: в этом обе согласны. Штриховка: предложено слишком охотно. Контур: ещё причитается целевой модели.",
   head: ["токен", "p целевой над q черновика", "принято + выбрано заново = p", "ошибка"],
@@ -57,8 +56,8 @@ export const LOSSLESS_RU = {
     lead: "Здесь p и q не игрушка: это два распределения, встретившиеся на одном месте настоящей генерации. Все токены, которых нет в записи, собраны в один, с пересечением, записанным для них.",
     run: "Запись", round: "Раунд", position: "Токен черновика", none: "В этой записи нет раунда с черновиком.", loading: "Запись загружается …", failed: "Запись не загрузилась.",
     live: "то, что сейчас на первой вкладке", noRuns: "Записей здесь ещё нет.", others: "все прочие",
-    name: (r) => `${EXAMPLE_NAMES_RU[r.example] ?? r.example} · ${METHOD_NAMES_RU[r.method] ?? r.method}`,
-    context: "После", choose: (r, of) => `раунд ${r} из ${of}`, previous: "Прежний раунд", next: "Следующий раунд",
+    name: RUN_NAME_RU,
+    context: "После", choose: (r, of) => `раунд ${r} из ${of}`,
     positionLabel: (token, verdict) => `${token}: ${verdict}`,
     verdict: { accepted: "принят", rejected: "отвергнут", not_reached: "не проверен" },
     sentence: (overlap, n) => `На этом месте распределения согласны в ${probLong(overlap)}: с такой вероятностью здесь осталась бы догадка.`,

@@ -4,6 +4,7 @@ import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 export const METHOD_NAMES_EN = { plain: "plain decoding", draft: "draft model", lookup: "earlier text", suffix: "habits", "early-exit": "own layers", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "earlier text or draft model", "lookup+eagle": "earlier text or EAGLE" };
 export const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
+export const RUN_NAME_EN = (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} MB`;
 
 export const METHODS_EN = {
@@ -44,7 +45,7 @@ export const METHODS_EN = {
   tune: { title: "By layer", exitHead: "exit after layer", skipHead: "layers left out", head: ["first guess kept", "tokens a round", "of plain speed"],
     exit: (n) => `exit after layer ${n}`, skip: (n) => `layers ${n} left out`, more: (n) => `Layers left out in the middle: ${n} settings`,
     best: (name, x) => (x > 1 ? `Measured best: ${name}, ${ratio(x)} of plain speed.` : `Measured best: ${name}, ${ratio(x)} of plain speed. With this target it does not pay at any setting tried.`),
-    from: (target, prompts, n) => `Measured on ${target}: ${prompts} prompts of ${n} tokens each, beside plain decoding of the same.` },
+    from: (target, prompts, n) => `Measured with ${target}: ${prompts} prompts, ${n} new tokens each, beside plain decoding of the same.` },
   size: (bytes) => `Here: ${mb(bytes)} of weights.`,
   none: "No recorded run of it is here yet.",
   figure(r) {
@@ -69,7 +70,7 @@ export const METHODS_EN = {
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} of plain`);
       return rest.length ? `First over these ${n} tokens: ${best.name} with ${best.rate.toFixed(1)} tokens a second${more(best)}; then ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}${more(l)}`).join("; ")}. The cards below tell of the whole recordings.` : `${best.name}: ${best.rate.toFixed(1)} tokens a second.`;
     },
-    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "These recordings were not made with the same settings (temperature, for one): compare with care.", head: ["method", "tokens", "seconds", "tokens a second", "of plain speed, over these", "over the whole recording"], table: "As a table",
+    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "These recordings were not all made with the same settings (the temperature, say) or on the same machine: compare with care.", head: ["method", "tokens", "seconds", "tokens a second", "of plain speed, over these", "over the whole recording"], table: "As a table",
     legend: { accepted: "accepted", recovered: "resampled", bonus: "bonus", plain: "plain" },
   },
 };

@@ -5,6 +5,7 @@ import { GLOSSARY_RU } from "./words_glossary_ru.js";
 const { secs } = inRussian;
 export const METHOD_NAMES_RU = { plain: "обычная генерация", draft: "модель-черновик", lookup: "прежний текст", suffix: "привычки", "early-exit": "свои слои", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "прежний текст или модель-черновик", "lookup+eagle": "прежний текст или EAGLE" };
 export const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
+export const RUN_NAME_RU = (r) => `${EXAMPLE_NAMES_RU[r.example] ?? r.example} · ${METHOD_NAMES_RU[r.method] ?? r.method}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} МБ`;
 
 export const METHODS_RU = {
@@ -45,7 +46,7 @@ export const METHODS_RU = {
   tune: { title: "По слоям", exitHead: "выход после слоя", skipHead: "пропущены слои", head: ["первая догадка принята", "токенов за раунд", "к обычной скорости"],
     exit: (n) => `выход после слоя ${n}`, skip: (n) => `без слоёв ${n}`, more: (n) => `Слои, пропущенные в середине; настроек: ${n}`,
     best: (name, x) => (x > 1 ? `Лучшее из измеренного: ${name}, ${ratio(x)} обычной скорости.` : `Лучшее из измеренного: ${name}, ${ratio(x)} обычной скорости. С этой моделью не окупается ни одна из проверенных настроек.`),
-    from: (target, prompts, n) => `Измерено на ${target}: вопросов ${prompts}, по ${n} токенов, рядом с обычной генерацией того же.` },
+    from: (target, prompts, n) => `Измерено с ${target}: вопросов ${prompts}, по ${n} новых токенов, рядом с обычной генерацией того же.` },
   size: (bytes) => `Здесь: ${mb(bytes)} весов.`,
   none: "Записи с ним здесь ещё нет.",
   figure(r) {
@@ -70,7 +71,7 @@ export const METHODS_RU = {
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} обычной`);
       return rest.length ? `Первый на этих ${n} токенах: ${best.name}, ${best.rate.toFixed(1)} токена в секунду${more(best)}; затем ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}${more(l)}`).join("; ")}. Карточки ниже говорят о записях целиком.` : `${best.name}: ${best.rate.toFixed(1)} токена в секунду.`;
     },
-    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "Эти записи сделаны с разными настройками (хотя бы с разной температурой): сравнивайте осторожно.", head: ["метод", "токены", "секунды", "токенов в секунду", "к обычной, на этих токенах", "на всей записи"], table: "Таблицей",
+    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "Не все эти записи сделаны с одними настройками (скажем, с одной температурой) или на одной машине: сравнивайте осторожно.", head: ["метод", "токены", "секунды", "токенов в секунду", "к обычной, на этих токенах", "на всей записи"], table: "Таблицей",
     legend: { accepted: "принят", recovered: "выбран заново", bonus: "бонус", plain: "обычный" },
   },
 };

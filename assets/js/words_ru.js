@@ -1,7 +1,8 @@
 // Всё, что говорит проигрыватель, по-русски. Ключи те же, что в words_en.js.
-import { capital, inRussian, percent, probLong, ratio, times } from "./numbers.js";
+import { capital, inRussian, probLong } from "./numbers.js";
 import { quoted, short } from "./glyphs.js";
-import { apart } from "./printed.js";
+import { byRatio } from "./bars_model.js";
+import { apart, compared } from "./printed.js";
 
 const { ms, secs } = inRussian;
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
@@ -18,23 +19,20 @@ export const RU = {
   aria: { result: "Итог", legend: "Условные знаки: нажмите, чтобы выделить такие токены в тексте", filter: (kind) => `Показать в тексте только «${kind}»`, cards: "Токены этого раунда в порядке проверки", text: "Полученный текст по токенам" },
   soFar: (x, r) => `${x} к раунду ${r}`,
   given: "Дано:", prompt: "Вопрос:", allWords: "Все слова",
-  modelLanguage: "Модель маленькая и пишет по-английски: вопросы и ответы остаются английскими.",
   offlineNote: "Сохранено из Specscope: одна записанная генерация, соединение не нужно.",
   settingsTitle: "Настройки этого метода",
   settings: { tree: ["Форма черновика", "chain: одна цепочка догадок. auto: больше ветвей, где черновик не уверен. 3x2x1: три догадки на следующий токен, за каждой две, потом одна"], vocab: ["Словарь", "intersect: предлагать и с другим токенизатором"], tree_tokens: ["Догадок за раунд", "в дереве, по всем ветвям"], tree_depth: ["Как далеко вперёд", "уровней дерева, если форма их не задаёт"], tree_top_k: ["Ветвей", "сколько догадок может идти за одной"],
     exit_layer: ["Слоёв у черновика", "число или доля всех слоёв"], skip_layers: ["Пропускаемые слои", "вместо раннего выхода: 8-20,24"], confidence: ["Остановиться ниже", "закончить черновик после токена с меньшей вероятностью"], ngram_max: ["Длиннейшее совпадение", "сколько токенов искать сначала"], ngram_min: ["Кратчайшее совпадение", "сколько токенов уже считается совпадением"],
     lookup_match: ["Какое совпадение", "первое в тексте или последнее"], suffix_confidence: ["Остановиться ниже", "закончить черновик, когда оценка станет меньше"], lookup_min: ["Текст раньше модели", "кратчайшее совпадение, которое важнее модели-черновика"] },
 
-  verdict(d, chain = true) {
+  verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return "не проверен: отвергнут один из токенов перед ним";
     const kept = d.verdict === "accepted";
     if (d.u === null) return kept ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отвергнут";
     if (kept && certain(d) && chain) return "p ≥ q: принят при любом u";
-    const name = chain ? "p/q" : "порог";
-    const [u, t] = apart(d.u, d.threshold);
-    return `u = ${u} ${kept ? "<" : "≥"} ${name} = ${t}: ${kept ? "принят" : "отвергнут"}`;
+    return `${compared(d, chain ? "p/q" : "порог")}: ${kept ? "принят" : "отвергнут"}`;
   },
-  cardVerdict(d, state, chain = true) {
+  cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["ждёт", "целевую модель"];
     if (state === "lit") return ["проверен", "p известна, решения ещё нет"];
     if (d.verdict === "not_reached") return ["не проверен", "стоит за отвергнутым"];
@@ -42,8 +40,7 @@ export const RU = {
     const word = kept ? "принят" : "отвергнут";
     if (d.u === null) return [word, kept ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
     if (kept && certain(d) && chain) return [word, "p ≥ q, при любом u"];
-    const [u, t] = apart(d.u, d.threshold);
-    return [word, `u ${u} ${kept ? "<" : "≥"} ${chain ? "p/q " : "порога "}${t}`];
+    return [word, compared(d, chain ? "p/q" : "порога", " ")];
   },
   settled(kind, greedy) {
     if (kind === "recovered") return ["выбран заново", greedy ? "первый выбор самой целевой модели" : "из того, чего в p больше, чем в q"];
@@ -123,7 +120,7 @@ export const RU = {
   },
   race: {
     label: (spec, plain) => `Токены по секундам: с черновиком ${spec}, обычно ${plain}`,
-    title: "Ускорение по ходу дела", measured: "Обе генерации измерены одна за другой на этой машине.", estimate: "Обычной генерации не было: её линия оценена по измеренному шагу.",
+    title: "Ускорение по ходу дела", second: "с", measured: "Обе генерации измерены одна за другой на одной и той же машине.", estimate: "Обычной генерации не было: её линия оценена по измеренному шагу.",
     running: (n) => `Сейчас измеряется обычная генерация того же вопроса${n ? `: ${tokens(n)}` : ""} …`,
     alone: "Токены по времени.", spec: "с черновиком", plain: "обычная", plainEstimate: "обычная (оценка)", x: "секунды от начала", y: "токены",
     now: (n, t, plain) => `На этом шаге: ${tokens(n)} за ${secs(t)}${plain.known ? `; у обычной генерации ${plain.measured ? "было" : "было бы"} ${plain.tokens}` : ""}.`,
@@ -151,5 +148,5 @@ export const RU = {
   keys: [["←  →", "шаг назад, вперёд"], ["Shift ←  →", "раунд назад, вперёд"], ["Пробел", "проиграть, пауза"], ["Home  End", "первый, последний шаг"], ["↑  ↓", "прежний, следующий токен, если он в фокусе"], ["?", "этот список"], ["Esc", "выйти из показа"], ["Page Down  Page Up", "в показе: следующий, прежний шаг (в уроке: его страницы)"]],
   bar: (r, round) => `раунд ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, предложено ${round.drafted.length}` : ""}`,
   stopped: { cancelled: "остановлено до конца", length: "предел числа токенов", eos: "закончила сама", stop_string: "на стоп-строке" },
-  percent, ratio, secs, second: "с",
+  secs,
 };

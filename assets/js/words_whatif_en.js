@@ -1,7 +1,7 @@
 // "What if" in English. A translation is one more file with the same keys.
 import { percent, probLong, ratio, times } from "./numbers.js";
 import { quoted } from "./glyphs.js";
-import { apart, sumText, two } from "./printed.js";
+import { compared, sumText, two } from "./printed.js";
 
 export const WHATIF_EN = {
   title: "What if …",
@@ -10,7 +10,7 @@ export const WHATIF_EN = {
   none: "No draft was made at this place. Choose a drafted token above.",
   reset: "As it was",
   u: { title: "… the dice had fallen otherwise?", label: "u, the random number", how: "Drag u, or focus it and use the arrow keys. It keeps the draft while it lies in the coloured part, below p/q.",
-    kept: (u, t) => `u = ${apart(u, t)[0]} < p/q = ${apart(u, t)[1]}: the draft is kept.`, rejected: (u, t) => `u = ${apart(u, t)[0]} ≥ p/q = ${apart(u, t)[1]}: the draft is rejected, and what follows it is never looked at.`,
+    kept: (u, t) => `${compared({ u, threshold: t, verdict: "accepted" }, "p/q")}: the draft is kept.`, rejected: (u, t) => `${compared({ u, threshold: t, verdict: "rejected" }, "p/q")}: the draft is rejected, and what follows it is never looked at.`,
     certain: (t) => `p/q = ${times(t)} is at least 1: the draft is kept whatever u is.`, was: (u) => `In the run u was ${probLong(u)}.`, wasGreedy: "In the run there was no dice: temperature 0.",
     impossible: "q is 0 here: this token would never have been drafted.", rule: "This run judged the whole draft by another rule; here it is the plain one, token by token." },
   laws: { title: "… the models thought otherwise?", how: "Drag the end of a bar, or focus it and use the arrow keys; the others share the rest. Solid: both agree. Hatched: drafted too eagerly. Outlined: still owed.",

@@ -1,7 +1,7 @@
 // «А что, если» по-русски. Ключи те же, что в words_whatif_en.js.
 import { percent, probLong, ratio, times } from "./numbers.js";
 import { quoted } from "./glyphs.js";
-import { apart, sumText, two } from "./printed.js";
+import { compared, sumText, two } from "./printed.js";
 
 export const WHATIF_RU = {
   title: "А что, если …",
@@ -10,7 +10,7 @@ export const WHATIF_RU = {
   none: "На этом месте ничего не предлагалось. Выберите выше предложенный токен.",
   reset: "Как было",
   u: { title: "… кости легли бы иначе?", label: "u, случайное число", how: "Двигайте u мышью или стрелками. Пока оно в цветной части, ниже p/q, токен принят.",
-    kept: (u, t) => `u = ${apart(u, t)[0]} < p/q = ${apart(u, t)[1]}: токен принят.`, rejected: (u, t) => `u = ${apart(u, t)[0]} ≥ p/q = ${apart(u, t)[1]}: токен отвергнут, а что за ним, уже не проверяется.`,
+    kept: (u, t) => `${compared({ u, threshold: t, verdict: "accepted" }, "p/q")}: токен принят.`, rejected: (u, t) => `${compared({ u, threshold: t, verdict: "rejected" }, "p/q")}: токен отвергнут, а что за ним, уже не проверяется.`,
     certain: (t) => `p/q = ${times(t)}, не меньше 1: токен принят при любом u.`, was: (u) => `В записи u было ${probLong(u)}.`, wasGreedy: "В записи костей не было: температура 0.",
     impossible: "Здесь q равно 0: такой токен никогда не был бы предложен.", rule: "В этой записи черновик оценивался по другому правилу; здесь обычное, токен за токеном." },
   laws: { title: "… модели думали бы иначе?", how: "Двигайте конец полосы мышью или стрелками; остальные делят остаток. Сплошное: обе согласны. Штриховка: предложено слишком охотно. Контур: ещё причитается.",

@@ -4,7 +4,6 @@ WORDS = {
     "language.name": "English",
     "language.label": "Language",
     "claim": "Watch a small model guess, a large one check, and nothing get lost.",
-    "theme.toggle": "Dark or light",
     "tab.watch": "Watch",
     "tab.lossless": "Why nothing is lost",
     "tab.faster": "Why it is faster, and when not",

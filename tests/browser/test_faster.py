@@ -47,7 +47,7 @@ def test_this_machine_is_measured_on_wish_only_and_once(started):
     engine = Calibrated()
     user = started(engine)
     user.at()
-    assert engine.asked == [] and "Nothing is measured until you press this" in user.text(f"{ROOT} .ss-besides")
+    assert engine.asked == [] and "Passes are timed here only when you press this" in user.text(f"{ROOT} .ss-besides")
     measured(user)
     assert engine.asked == [False]
     assert user.text(f"{ROOT} .ss-chartgrid .ss-sub").startswith("Measured on this machine: cpu, one thread.")

@@ -15,6 +15,7 @@ class State:
     phase: str = "ready"
     progress: float | None = None
     message: str = "The live model is ready."
+    hub: bool = False
 
 
 @dataclass

@@ -1,8 +1,6 @@
 """The pure functions of the tabs that explain, against core.theory and a trace, by Node's own test runner."""
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ import pytest
 from core import theory
 from spec_ui import run_list
 from tests.spec_ui import fake_trace
-from tests.spec_ui.test_js import HERE, node
+from tests.spec_ui.test_js import EXPLAIN, node, run_tests
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +42,6 @@ def explain(tmp_path_factory) -> Path:
 
 
 @pytest.mark.skipif(node() is None, reason="No Node: pip install playwright (its package carries one).")
-@pytest.mark.parametrize("name", ["theory", "lossless", "explain"])
+@pytest.mark.parametrize("name", EXPLAIN)
 def test_pure_functions(name, explain):
-    command, env = [str(HERE / "js" / f"{name}.test.mjs")], {**os.environ, "SPECSCOPE_EXPLAIN": str(explain)}
-    run = subprocess.run([node(), "--experimental-default-type=module", "--test", *command], text=True, capture_output=True, env=env, timeout=180)
-    if "bad option" in run.stderr:
-        run = subprocess.run([node(), "--test", *command], text=True, capture_output=True, env=env, timeout=180)
-    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
-    assert "# pass 0" not in run.stdout and "pass" in run.stdout
+    run_tests(name, SPECSCOPE_EXPLAIN=str(explain))

@@ -1,7 +1,7 @@
 import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { AGREED, countDone, goodPlace, isDone, LESSON, openingPlace, openingStep, predictPlace, stepBefore, withDone, withoutDone } from "../../../assets/js/lesson_steps.js";
+import { AGREED, countDone, goodPlace, isDone, LESSON, openingPlace, openingStep, predictPlace, verdictStep, withDone, withoutDone } from "../../../assets/js/lesson_steps.js";
 import { buildSteps, tableFor } from "../../../assets/js/steps.js";
 import { ceiling, dragsTo, sandbox, summary } from "../../../assets/js/whatif_model.js";
 import { makeReader } from "../../../assets/js/trace.js";
@@ -50,7 +50,8 @@ test("each is done by doing it", () => {
 test("the place to predict is open: tested, p below q, and the player stands before the verdict", () => {
   const at = predictPlace(trace), d = trace.rounds[at.r].drafted[at.i];
   assert.ok(d.verdict !== "not_reached" && d.p < d.q);
-  const before = steps[stepBefore(steps, at)];
+  const before = steps[verdictStep(steps, at) - 1];
+  assert.equal(before, steps[openingStep("predict", trace, steps, ends)]);
   assert.equal(before.r, at.r);
   assert.ok(before.phase === "verify" || (before.phase === "verdict" && before.i !== at.i));
 });
