@@ -14,15 +14,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core import draft_length, graphs, record
+from core import draft_length, graphs
 from core.errors import EnvironmentFailure, UserError
+from core.outcome import Outcome
 from core.probs import Sampling
 from core.propose.base import Context, Draft, Proposer
 from core.step import Step
 from core.target import Target
 from core.text import NoText, Text
-from core.trace import Drafted, Emitted, Round
-from core.transfer import fetch, mark, seconds, send
+from core.trace import Round
+from core.transfer import Mark, Parcel, arrive, depart, mark, seconds, send
 
 VERIFIERS = ("chain", "block", "typical")      # a drafted tree is verified as a tree under "chain"
 NO_COSTS = {"verify_s": {"1": 1.0, "2": 1.0}, "draft_step_s": 0.1}      # for `auto` where nothing was measured
@@ -41,6 +42,7 @@ class Options:
     typical_epsilon: float = 0.09   # Medusa's defaults: posterior_threshold and posterior_alpha
     typical_delta: float = 0.3
     graphs: bool | None = None      # capture draft and verification (core.graphs); None: with CUDA. True on a CPU: its static buffers
+    ahead: bool | None = None       # start a round before the last one's texts and tables are written; None: with CUDA, which works meanwhile
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 0:
@@ -52,6 +54,19 @@ class Options:
             raise UserError(f"--seed must be a whole number from 0 to 2^63 - 1, not {self.seed}.")
         if self.verify not in VERIFIERS:
             raise UserError(f"--verify must be one of {', '.join(VERIFIERS)}, not {self.verify!r}.")
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A round that the device has been given."""
+    round: Round
+    drafted: Tensor             # [N]
+    pending: int                # tokens before the draft that the pass reads
+    next_id: Tensor             # [1]
+    states: dict[int, Tensor]   # tap -> [pending + N, H]
+    facts: Parcel
+    marks: tuple[Mark, Mark, Mark]      # before the draft, before the target's pass, behind it
+    spent: float                # seconds inside earlier rounds
 
 
 class Decoding:
@@ -86,7 +101,9 @@ class Decoding:
             self.ctx.seen = torch.zeros(target.vocab_size, dtype=torch.bool, device=target.device)
             self.ctx.seen.index_fill_(0, send(self.tokens, target.device), True)
         proposer.begin(self.ctx)
-        self.spent = 0.0                # seconds inside rounds: what the reader of a round does between two of them is not decoding
+        self.spent = self.told = 0.0    # seconds inside rounds, by now and by the last record: what a reader does between two is not decoding
+        self.busy = 0.0                 # until when, on that clock, the device works on what was told
+        self.ahead = target.device.type == "cuda" if options.ahead is None else options.ahead
 
     @property
     def new_tokens(self) -> list[int]:
@@ -104,8 +121,12 @@ class Decoding:
         try:
             if not self.limit:
                 self.stop = "length"
+            flight = None
             while self.stop is None:
-                yield self._round()
+                flight = flight or self._depart()
+                outcome, count = self._arrive(flight)
+                landed, flight = flight, self._depart() if self.ahead and self.stop is None else None
+                yield self._tell(landed, outcome, count)
         finally:
             self.stop = self.stop or "cancelled"
             self.close()
@@ -115,7 +136,8 @@ class Decoding:
         self.ctx.give_back()
 
     @torch.inference_mode()
-    def _round(self) -> Round:
+    def _depart(self) -> Flight:
+        """Give the device all the work of a round: the draft, the target's pass, the verdicts, their way to the host."""
         t0, m0 = time.perf_counter(), mark(self.ctx.device)
         ctx, left = self.ctx, self.limit - len(self.new_tokens)
         k = min(self.proposer.levels or self.length.next(), left - 1) if self.index else 0             # the target adds one token of its own
@@ -135,59 +157,47 @@ class Decoding:
                                                              draft.parents, draft.kept, u, ctx.seen, capture=self.index > 0)
             m2 = mark(ctx.device)
         round_ = Round(self.index, len(self.new_tokens), k)
-        path = self._settle(round_, n, fetch(flat, layout))
-        self._keep(len(pending), draft.tokens, next_id, path, dict(zip(self.proposer.taps, states)))
         self.index += 1
-        t3 = time.perf_counter()
-        self.spent += t3 - t0
-        round_.draft_s, round_.verify_s, round_.elapsed_s = seconds(m0, m1), seconds(m1, m2), self.spent
-        round_.other_s = max(0.0, t3 - t0 - round_.draft_s - round_.verify_s)
-        return round_
+        flight = Flight(round_, draft.tokens, len(pending), next_id, dict(zip(self.proposer.taps, states)), depart(flat, layout), (m0, m1, m2), self.spent)
+        self.spent += time.perf_counter() - t0
+        return flight
 
-    def _settle(self, round_: Round, n: int, host: dict[str, list]) -> list[int]:
-        """All that the record keeps of a round whose facts have arrived. Returns the accepted path."""
-        ctx, sampling = self.ctx, self.options.sampling
+    @torch.inference_mode()
+    def _arrive(self, flight: Flight) -> tuple[Outcome, int]:
+        """Wait for a round's facts and make everything ready for the next one. Returns them, and how many tokens the round emits."""
+        t0, ctx = time.perf_counter(), self.ctx
+        host = arrive(flight.facts)
         if not all(map(math.isfinite, [*host["peak"], *host["q"]])):
             who = "target" if not all(map(math.isfinite, host["peak"])) else "draft"
             raise EnvironmentFailure(f"The {who}'s logits are no numbers in {self.target.dtype}: take --dtype float32, or other weights.")
-
-        tokens = [int(t) for t in host["tokens"]]
-        parents = [int(x) for x in host["parents"]] if "parents" in host else list(range(-1, n - 1))
-        path = [i for i in range(n) if host["accepted"][i]]
-        last, at = (int(x) for x in host["next"])
-        refused = any(host["tested"][i] and not host["accepted"][i] for i in range(n) if parents[i] == at - 1) or self._rejected_block(n, at)
-        emitted = [Emitted(tokens[i], self.text.piece(tokens[i]), "accepted") for i in path]
-        emitted.append(Emitted(last, self.text.piece(last), "plain" if not n else "recovered" if refused else "bonus"))
-        round_.emitted = self._cut(emitted)
-        levels = [0] * n
-        for i in range(n):
-            levels[i] = 1 if parents[i] < 0 else levels[parents[i]] + 1
-        # what was drafted behind the end of the output never mattered: it leaves the record and every count
-        ended = self.stop is not None and len(round_.emitted) <= len(path)
-        keep = [i for i in range(n) if not ended or levels[i] <= len(round_.emitted)]
-        place = {old: new for new, old in enumerate(keep)} | {-1: -1}
-        for i in keep:
-            verdict_ = "accepted" if host["accepted"][i] else "rejected" if host["tested"][i] else "not_reached"
-            round_.drafted.append(Drafted(tokens[i], self.text.piece(tokens[i]), place[parents[i]], host["p"][i], host["q"][i],
-                                          None if sampling.greedy else host["u"][i], host["threshold"][i], verdict_))
-        if self.options.record:
-            tables = record.tables({name[6:]: x for name, x in host.items() if name.startswith("table.")}, tokens, parents, host["p"],
-                                   host["q"], at if refused else None, self.text.piece)
-            round_.tables = [tables[i] for i in range(n + 1) if not ended or i == 0 or (i - 1 in place and levels[i - 1] < len(round_.emitted))]
-            for table in round_.tables:
-                table.after = place[table.after]
-        self.tokens += [e.id for e in round_.emitted]
+        outcome = Outcome.of(host, self.options.verify == "block")
+        ids = outcome.ids
+        count = self._cut(ids)
+        self.tokens += ids[:count]
         if ctx.seen is not None:
-            ctx.seen.index_fill_(0, send([e.id for e in round_.emitted], ctx.device), True)
-        self.length.observe(max(levels, default=0), len(path))
-        return path
+            ctx.seen.index_fill_(0, send(ids[:count], ctx.device), True)
+        self.length.observe(max(outcome.levels, default=0), len(outcome.path))
+        self._keep(flight, outcome.path)
+        self.spent += time.perf_counter() - t0
+        return outcome, count
 
-    def _rejected_block(self, n: int, at: int) -> bool:
-        return self.options.verify == "block" and at < n
+    def _tell(self, flight: Flight, outcome: Outcome, count: int) -> Round:
+        """The record of a round: texts and tables."""
+        t0, round_, (m0, m1, m2) = time.perf_counter(), flight.round, flight.marks
+        outcome.write(round_, count, self.options.sampling.greedy, self.options.record, self.text.piece)
+        round_.draft_s, round_.verify_s = seconds(m0, m1), seconds(m1, m2)
+        self.spent += time.perf_counter() - t0
+        # the device may have worked while the round's reader read: that time is decoding too
+        self.busy = max(self.busy, flight.spent) + round_.draft_s + round_.verify_s
+        self.spent = max(self.spent, self.busy)
+        round_.elapsed_s = self.spent
+        round_.other_s = max(0.0, self.spent - self.told - round_.draft_s - round_.verify_s)
+        self.told = self.spent
+        return round_
 
-    def _keep(self, pending: int, drafted: Tensor, next_id: Tensor, path: list[int], states: dict[int, Tensor]) -> None:
+    def _keep(self, flight: Flight, path: list[int]) -> None:
         """Make the cache hold all tokens but the last, and hand the proposer what became of its draft."""
-        ctx, n = self.ctx, len(path)
+        ctx, n, pending, drafted = self.ctx, len(path), flight.pending, flight.drafted
         start = ctx.cache.length - pending - len(drafted)
         straight = path == list(range(n))
         if not straight:
@@ -195,22 +205,22 @@ class Decoding:
             ctx.cache.gather(start + pending, kept)
         ctx.cache.truncate(min(ctx.cache.length, len(self.tokens) - 1))
         if self.stop is None:
-            ctx.fresh = torch.cat([drafted[:n] if straight else drafted.index_select(0, kept), next_id])
+            ctx.fresh = torch.cat([drafted[:n] if straight else drafted.index_select(0, kept), flight.next_id])
             ctx.states = {tap: x[:pending + n] if straight else torch.cat([x[:pending], x[pending:].index_select(0, kept)])
-                          for tap, x in states.items()}
+                          for tap, x in flight.states.items()}
             self.proposer.observe(ctx, path)
 
-    def _cut(self, emitted: list[Emitted]) -> list[Emitted]:
-        """Drop what lies behind the first EOS, stop string or the limit, and set `stop`."""
+    def _cut(self, emitted: list[int]) -> int:
+        """How many of the ids stay: none behind the first EOS, stop string or the limit. Sets `stop`."""
         opts, ids = self.options, self.new_tokens
         for i, token in enumerate(emitted, 1):
-            ids.append(token.id)
-            if token.id in self.target.eos_ids and not opts.ignore_eos:
+            ids.append(token)
+            if token in self.target.eos_ids and not opts.ignore_eos:
                 self.stop = "eos"
             elif opts.stop and any(s in self.text.decode(ids) for s in opts.stop):
                 self.stop = "stop_string"
             elif len(ids) >= self.limit:
                 self.stop = "length"
             if self.stop:
-                return emitted[:i]
-        return emitted
+                return i
+        return len(emitted)

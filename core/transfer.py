@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import torch
@@ -20,19 +21,33 @@ def pack(tensors: dict[str, Tensor]) -> tuple[Tensor, Layout]:
     return flat, tuple((name, t.shape) for name, t in tensors.items())
 
 
-def fetch(flat: Tensor, layout: Layout) -> dict[str, list]:
-    """What `pack` made -> the names with (nested) lists of Python floats; ids stay exact up to 2**53. The one place that waits."""
+@dataclass(frozen=True)
+class Parcel:
+    """A packed vector on its way to the host."""
+    flat: Tensor
+    layout: Layout
+    arrived: torch.cuda.Event | None = None
+
+
+def depart(flat: Tensor, layout: Layout) -> Parcel:
+    """Send what `pack` made to the host. Waits for nothing; the device may go on to use `flat`'s memory in later work."""
+    if not flat.is_cuda:
+        return Parcel(flat, layout)
+    host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
+    host.copy_(flat, non_blocking=True)
+    arrived = torch.cuda.Event()
+    arrived.record(torch.cuda.current_stream(flat.device))
+    return Parcel(host, layout, arrived)
+
+
+def arrive(parcel: Parcel) -> dict[str, list]:
+    """The names with (nested) lists of Python floats; ids stay exact up to 2**53. The one place that waits."""
     global waits
     waits += 1
-    if flat.is_cuda:
-        host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
-        host.copy_(flat, non_blocking=True)
-        done = torch.cuda.Event()
-        done.record(torch.cuda.current_stream(flat.device))
-        done.synchronize()
-        flat = host
-    values, out, at = flat.tolist(), {}, 0
-    for name, shape in layout:
+    if parcel.arrived is not None:
+        parcel.arrived.synchronize()
+    values, out, at = parcel.flat.tolist(), {}, 0
+    for name, shape in parcel.layout:
         size = shape.numel()
         out[name] = _nest(values[at:at + size], shape)
         at += size

@@ -1,4 +1,4 @@
-"""Whole rounds of every method on a GPU that has no values: nothing waits for it but the one fetch, nothing mixes host and device."""
+"""Whole rounds of every method on a GPU that has no values: nothing waits for it but the one transfer, nothing mixes host and device."""
 from __future__ import annotations
 
 import pytest
@@ -25,8 +25,9 @@ def known(to) -> torch.Tensor:
 
 
 def made_up(keep: str):
-    """In place of the fetch: what the host would be told if `keep` = all, none or the last of a tree's nodes had been accepted."""
-    def fetch(flat, layout):
+    """In place of the facts that arrive: what the host would be told if `keep` = all, none or the last of a tree's nodes had been accepted."""
+    def arrive(parcel):
+        layout = parcel.layout
         sizes = dict(layout)
         n = sizes["tokens"][0]
         host = {name: filled(shape) for name, shape in layout}
@@ -37,7 +38,7 @@ def made_up(keep: str):
         if not tree:
             del host["parents"]
         return host
-    return fetch
+    return arrive
 
 
 def filled(shape) -> list:
@@ -73,8 +74,8 @@ def test_rounds_stay_on_the_device(fake, monkeypatch, name, how, sampling):
         if getattr(getattr(part, "head", None), "token_map", None) is not None:
             part.head.token_map = part.head.token_map.to(where)
     to.graphs = runner = fake_gpu.Runner(where, watch)
-    monkeypatch.setattr(loop, "fetch", made_up(keep := "all" if sampling.greedy else "none"))
-    run = Decoding(to, proposer, [1, 2, 1, 2, 1], Options(6 if keep == "all" else 4, 2, sampling, verify=how, graphs=True))
+    monkeypatch.setattr(loop, "arrive", made_up(keep := "all" if sampling.greedy else "none"))
+    run = Decoding(to, proposer, [1, 2, 1, 2, 1], Options(6 if keep == "all" else 4, 2, sampling, verify=how, graphs=True, ahead=True))
     rounds = list(run)
     assert run.stop == "length" and "Step" in runner.done
     assert any(r.drafted for r in rounds) == (name != "plain")

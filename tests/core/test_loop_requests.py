@@ -4,11 +4,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+from core import loop
 from core.errors import EnvironmentFailure, UserError
 from core.loop import Decoding, Options
 from core.probs import Sampling
 from core.propose.base import Draft, Proposer
 from core.propose.draft_model import DraftModel
+from core.text import NoText
 from tests.core import check, tiny
 from tests.core.tiny import PROMPT, decode, emitted
 
@@ -74,6 +76,28 @@ def test_nothing_waits_for_the_device_more_than_once_a_round():
     to, before = tiny.target(), transfer.waits
     _, rounds = decode(to, DraftModel(to.model), sampling=Sampling(1.2, repetition_penalty=1.5))
     assert transfer.waits - before == len(rounds)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_round_is_told_while_the_next_one_runs(ahead):
+    to, happened = tiny.target(), []
+
+    class Watched(NoText):
+        def piece(self, token):
+            happened.append("told")
+            return super().piece(token)
+
+    real = to.verify
+    to.verify = lambda *args, **more: happened.append("pass") or real(*args, **more)
+    rounds = list(Decoding(to, Proposer(), [3, 1], Options(3, ahead=ahead, ignore_eos=True, record=False), Watched()))
+    assert len(rounds) == 3
+    assert happened == (["pass", "pass", "told", "pass", "told", "told"] if ahead else ["pass", "told"] * 3)
+
+
+def test_what_the_device_does_while_somebody_reads_is_decoding_time(monkeypatch):
+    monkeypatch.setattr(loop, "seconds", lambda first, last: 3.0)
+    rounds = list(Decoding(tiny.target(), Proposer(), [3, 1], Options(4, ahead=True, ignore_eos=True)))
+    assert [round(r.elapsed_s) for r in rounds] == [6, 12, 18, 24]
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "T=1"])
