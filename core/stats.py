@@ -55,7 +55,8 @@ def totals(rounds: Sequence[Round], text: str, stop: str, peak_memory_bytes: int
 def plain_record(rounds: Sequence[Round]) -> dict[str, Any]:
     """Rounds of a plain run -> the trace's `plain`."""
     t = totals(rounds, "", "length", None)
-    return {"ttft_s": t.ttft_s, "decode_s": t.decode_s, "tokens_per_s": t.tokens_per_s, "elapsed_s": [r.elapsed_s for r in rounds]}
+    return {"ttft_s": t.ttft_s, "decode_s": t.decode_s, "tokens_per_s": t.tokens_per_s, "elapsed_s": [r.elapsed_s for r in rounds],
+            "texts": [e.text for r in rounds for e in r.emitted]}
 
 
 class PeakMemory:

@@ -7,12 +7,13 @@ export function laneOf(name, trace) {
   return { name, tokens, end: tokens.at(-1)?.t ?? 0, texts: true };
 }
 
-// Plain decoding's lane from the times that a recording measured beside itself. The text is known where there is no chance in it.
+// Plain decoding's lane from the times that a recording measured beside itself. Older recordings lack its text: it is known where there is
+// no chance in it.
 export function plainLane(name, trace) {
   const times = trace.plain?.elapsed_s ?? [];
   if (times.length < 2) return null;
-  const own = trace.rounds.flatMap((r) => r.emitted), texts = isGreedy(trace) && trace.run?.lossless !== false;
-  return { name, tokens: times.map((t, i) => ({ text: texts ? own[i]?.text ?? "" : "", kind: "plain", t })), end: times.at(-1), texts };
+  const same = isGreedy(trace) && trace.run?.lossless !== false, texts = trace.plain.texts ?? (same ? trace.rounds.flatMap((r) => r.emitted.map((e) => e.text)) : null);
+  return { name, tokens: times.map((t, i) => ({ text: texts?.[i] ?? "", kind: "plain", t })), end: times.at(-1), texts: texts !== null };
 }
 
 // How many tokens a lane has after t seconds, from a first guess on.

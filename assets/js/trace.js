@@ -50,9 +50,15 @@ function take(trace, data) {
   if (Array.isArray(data.emitted) && Array.isArray(data.drafted)) trace.rounds.push(cleanRound(data, trace.rounds.length));
   if (data.totals && typeof data.totals === "object") {
     trace.totals = data.totals;
-    trace.plain = data.plain && Array.isArray(data.plain.elapsed_s) ? { ...data.plain, elapsed_s: data.plain.elapsed_s.filter((x) => finite(x) !== null) } : null;
+    trace.plain = data.plain && Array.isArray(data.plain.elapsed_s) ? cleanPlain(data.plain) : null;
   }
   if (data.plain_progress && typeof data.plain_progress === "object") trace.progress = finite(data.plain_progress.tokens);
+}
+
+// The texts only where there is one for each moment.
+function cleanPlain(plain) {
+  const elapsed_s = plain.elapsed_s.filter((x) => finite(x) !== null), texts = list(plain.texts).map(text);
+  return { ...plain, elapsed_s, texts: texts.length === elapsed_s.length ? texts : null };
 }
 
 function parse(line) {

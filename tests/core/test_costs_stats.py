@@ -58,7 +58,7 @@ def test_a_tree_counts_its_levels():
 
 def test_plain_record():
     plain = stats.plain_record([round_(0, 0, 0.5), round_(0, 0, 0.75), round_(0, 0, 1.5)])
-    assert (plain["ttft_s"], plain["decode_s"], plain["elapsed_s"]) == (0.5, 1.0, [0.5, 0.75, 1.5])
+    assert (plain["ttft_s"], plain["decode_s"], plain["elapsed_s"], plain["texts"]) == (0.5, 1.0, [0.5, 0.75, 1.5], ["x"] * 3)
 
 
 def test_peak_memory_falls_again_between_runs():

@@ -15,6 +15,12 @@ import { METHODS_EN } from "../../../assets/js/words_methods_en.js";
 const data = JSON.parse(readFileSync(process.env.SPECSCOPE_EXPLAIN, "utf8"));
 const trace = makeReader().read(data.ndjson).trace;
 
+// The same run, its plain run with these texts.
+const saying = (texts) => makeReader().read(data.ndjson.trim().split("\n").map((line) => {
+  const x = JSON.parse(line);
+  return x.plain ? JSON.stringify({ ...x, plain: { ...x.plain, texts } }) : line;
+}).join("\n") + "\n").trace;
+
 test("every term that a sentence marks has its definition, one sentence", () => {
   const folder = new URL("../../../assets/js/", import.meta.url);
   let marked = 0;
@@ -48,7 +54,10 @@ test("lanes: every token when its round was there; plain from its own times", ()
   assert.equal(reached(lane.tokens, 0, 9), 0);
   const plain = plainLane("plain", trace);
   assert.equal(plain.tokens.length, trace.plain.elapsed_s.length);
-  assert.equal(plain.texts, false);   // sampled: its text is another draw
+  assert.equal(plain.texts, false);   // an older file; sampled: its text was another draw
+  const words = trace.plain.elapsed_s.map((_, i) => `w${i}`);
+  assert.deepEqual(plainLane("plain", saying(words)).tokens.map((t) => t.text), words);
+  assert.equal(plainLane("plain", saying(words.slice(1))).texts, false);
   assert.equal(plainLane("plain", { ...trace, plain: null }), null);
 });
 
