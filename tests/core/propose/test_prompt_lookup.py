@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import random
-import statistics
-import time
 
 import pytest
 import torch
@@ -80,9 +78,9 @@ class Counted(dict):
 
 
 def test_a_round_costs_the_same_behind_200_and_behind_8000_tokens():
-    """Counted in dictionary operations, and, loosely, in time."""
+    """Counted in dictionary operations."""
     rng = random.Random(1)
-    operations, seconds = {}, {}
+    operations = {}
     for length in (200, 8000):
         tokens = [rng.randrange(300) for _ in range(length)]
         ctx = closing.context(tiny.target(), [1], Sampling())
@@ -90,16 +88,12 @@ def test_a_round_costs_the_same_behind_200_and_behind_8000_tokens():
         lookup.begin(ctx)
         lookup.index.places = Counted()
         lookup.propose(ctx, 4)
-        times = []
         Counted.asked = 0
         for _ in range(200):
             tokens += [rng.randrange(300) for _ in range(3)]
-            start = time.perf_counter()
             lookup.propose(ctx, 4)
-            times.append(time.perf_counter() - start)
-        operations[length], seconds[length] = Counted.asked, statistics.median(times)
+        operations[length] = Counted.asked
     assert operations[8000] <= operations[200] <= 200 * (3 * 3 + 3)
-    assert seconds[8000] < 3 * seconds[200]
 
 
 @pytest.mark.usefixtures("runner")
