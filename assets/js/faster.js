@@ -4,7 +4,7 @@ import { alphaChart, costChart, lengthChart, positionChart } from "./faster_char
 import { expectation, MOST_DRAFTS, propagated, ratiosFor, runFacts } from "./faster_model.js";
 import { prose, rich } from "./glossary.js";
 import { short } from "./glyphs.js";
-import { probLong, ratio } from "./numbers.js";
+import { fixed, probLong, ratio } from "./numbers.js";
 import { cleanRuns, createRunChips, liveRun, loadRun } from "./runs.js";
 import { costsOf, floorSeconds, passParts, passPoints, passSeconds } from "./theory.js";
 import { FASTER_EN } from "./words_faster_en.js";
@@ -24,7 +24,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     const out = el("output", {}), input = el("input", { type: "range", class: "ss-range", min, max, step, "data-key": key, "aria-label": w[key], oninput: () => { state = { ...state, [key]: Number(input.value) }; queue(); } });
     return { root: el("label", { class: "ss-slider" }, el("span", {}, `${w[key]} `, out), input), set(x) { input.value = x; out.textContent = show(x); input.setAttribute("aria-valuetext", show(x)); } };
   };
-  const sliders = { alpha: slider("alpha", 0, 1, 0.01, (x) => probLong(x)), k: slider("k", 1, MOST_DRAFTS, 1, String), c: slider("c", 0, 1, 0.005, (x) => x.toFixed(2)) };
+  const sliders = { alpha: slider("alpha", 0, 1, 0.01, (x) => probLong(x)), k: slider("k", 1, MOST_DRAFTS, 1, String), c: slider("c", 0, 1, 0.005, (x) => fixed(x, 2)) };
   const vOut = el("output", {}), vBox = el("p", { class: "ss-slider" }, `${w.v} `, vOut), big = el("b"), bigLabel = el("span"), why = el("p", { class: "ss-say", "aria-live": "polite" }), breaks = el("p", { class: "ss-note" }), today = el("p", { class: "ss-say" }), slowRun = el("p", { class: "ss-slowwords" });
   const positionWords = el("p", { class: "ss-say" }), positionPanel = el("section", { class: "ss-panel" }, el("h2", { text: words.position.title }), prose(words.glossary, words.position.lead, "ss-lead"), charts.position.root, positionWords);
   const result = el("div", { class: "ss-expected-result", "data-slow": "no" }, el("div", { class: "ss-stat ss-big" }, big, bigLabel), el("div", {}, why, breaks));
@@ -83,7 +83,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     drawCosts();
     expected = expectation(state);
     for (const key of ["alpha", "k", "c"]) sliders[key].set(state[key]);
-    vOut.textContent = state.v(state.k).toFixed(2);
+    vOut.textContent = fixed(state.v(state.k), 2);
     charts.length.redraw();
     charts.alpha.redraw();
     const slow = expected.speed < 1;

@@ -1,7 +1,7 @@
 // The four charts of "Why it is faster": cost of a pass, speed-up over draft length, over acceptance, acceptance by position.
 import { svg } from "./dom.js";
 import { overAlpha, overLength, propagated } from "./faster_model.js";
-import { percent, probLong, ratio } from "./numbers.js";
+import { fixed, percent, probLong, ratio, upTo } from "./numbers.js";
 import { chartBox, frame, line, linear, ticksTo, label } from "./svgplot.js";
 import { floorSeconds, passPoints } from "./theory.js";
 
@@ -27,7 +27,7 @@ export function costChart(words, get) {
         g.append(line(points.map(([n, s]) => [box.x(n), box.y(s)]), "ss-good"), ...points.map(([n, s]) => dot(box.x(n), box.y(s), "ss-head ss-good")));
         if (points.length) { const [n, s] = points[Math.floor((points.length - 1) / 2)]; g.append(label(box.x(n), box.y(s) - 12, w.measured, "ss-goodtext", "middle")); };
       } });
-    return { node, table: { caption: w.chart, head: w.head, rows: points.map(([n, s]) => [String(n), words.ms(s), (s / one).toFixed(2), words.ms(n * one)]) } };
+    return { node, table: { caption: w.chart, head: w.head, rows: points.map(([n, s]) => [String(n), words.ms(s), fixed(s / one, 2), words.ms(n * one)]) } };
   });
 }
 
@@ -45,13 +45,13 @@ export function lengthChart(words, get) {
     const { state, facts, expected } = get(), rows = overLength(state), run = facts ? propagated(facts, state) : null;
     const top = range([...rows.map((r) => r.speed), ...(run ?? []), facts?.measured]);
     const node = frame({ width, height: 280, label: w.lengthLabel(state.alpha, ...expected.best),
-      x: { make: (r) => linear([0.5, 10.5], r), ticks: rows.map((r) => r.k), label: String, title: w.lengthX }, y: { make: (r) => linear([0, top], r), ticks: ticksTo(top), label: (t) => `${Number(t.toFixed(2))}×` },
+      x: { make: (r) => linear([0.5, 10.5], r), ticks: rows.map((r) => r.k), label: String, title: w.lengthX }, y: { make: (r) => linear([0, top], r), ticks: ticksTo(top), label: (t) => `${upTo(t, 2)}×` },
       paint(g, box) {
         ground(g, box, w);
         g.append(line(rows.map((r) => [box.x(r.k), box.y(r.speed)]), "ss-good"), ...rows.map((r) => dot(box.x(r.k), box.y(r.speed), `ss-head ${r.speed < 1 ? "ss-wrongtrack" : "ss-good"}`, r.k === state.k ? 6.5 : 3.5)));
         if (run) g.append(...runMark(box.x(facts.k), box, run, facts));
       } });
-    return { node, table: { caption: w.overLength, head: w.lengthHead, rows: rows.map((r) => [String(r.k), ratio(r.speed), r.yields.toFixed(2), r.cost.toFixed(2)]) } };
+    return { node, table: { caption: w.overLength, head: w.lengthHead, rows: rows.map((r) => [String(r.k), ratio(r.speed), fixed(r.yields, 2), fixed(r.cost, 2)]) } };
   });
 }
 
@@ -68,7 +68,7 @@ export function alphaChart(words, get) {
     const others = [1, 2, 4, 8].filter((k) => k !== state.k).map((k) => [k, overAlpha({ ...state, k })]);
     const top = range([rows, ...others.map(([, r]) => r)].flatMap((r) => r.filter((p) => p.alpha <= 0.85)).map((p) => p.speed).concat(expected.speed, facts?.measured ?? 0));   // near 1 the long drafts leave the picture
     const node = frame({ width, height: 280, margin: { r: 42 }, label: w.alphaLabel(state.k, expected.breakEven),
-      x: { make: (r) => linear([0, 1], r), ticks: [0, 0.25, 0.5, 0.75, 1], label: String, title: w.alphaX }, y: { make: (r) => linear([0, top], r), ticks: ticksTo(top), label: (t) => `${Number(t.toFixed(2))}×` },
+      x: { make: (r) => linear([0, 1], r), ticks: [0, 0.25, 0.5, 0.75, 1], label: (t) => upTo(t, 2), title: w.alphaX }, y: { make: (r) => linear([0, top], r), ticks: ticksTo(top), label: (t) => `${upTo(t, 2)}×` },
       paint(g, box) {
         ground(g, box, w);
         const taken = [];   // where a curve is named: at its end, or on its way where another name stands there

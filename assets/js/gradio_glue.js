@@ -1,7 +1,7 @@
 // The thin seam to Gradio: the component's value is the NDJSON text; nothing here calls the server.
 import { say } from "./dom.js";
 import { mount } from "./player.js";
-import { langOf, wordsFor } from "./languages.js";
+import { langOf, speakIn, wordsFor } from "./languages.js";
 import { addLeave, presenting, setPresent, watchPresent } from "./present.js";
 import { createSettings } from "./settings_view.js";
 import { openTab } from "./tabs_nav.js";
@@ -43,10 +43,13 @@ export function loadPlotly(path) {
 const speakers = [];
 let lang = null;
 export const address = createAddress();
-export const language = () => (lang ??= langOf(address.read().lang));
+export function language() {
+  if (lang === null) speakIn(lang = langOf(address.read().lang));
+  return lang;
+}
 export function onLanguage(act) { speakers.push(act); }
 export function setLanguage(code) {
-  lang = langOf(code);
+  speakIn(lang = langOf(code));
   document.documentElement.lang = lang;
   address.set({ lang: lang === "en" ? null : lang });
   for (const act of speakers) act(wordsFor(lang));

@@ -2,7 +2,7 @@
 import { el, say, svg } from "./dom.js";
 import { countRail } from "./lossless_bars.js";
 import { binomialBand, dice, distance, distanceBand, expectedDistance, lawOf, RULES, simulation } from "./lossless_model.js";
-import { prob, probLong } from "./numbers.js";
+import { prob, probLong, upTo } from "./numbers.js";
 import { rich } from "./glossary.js";
 import { area, chartBox, frame, line, logarithmic, label } from "./svgplot.js";
 
@@ -112,7 +112,7 @@ export function createDice(words, brokenNote = null) {
     const tops = Object.values(tracks).flat().map(([, d]) => d), top = Math.max(bandAt(bands, FIRST)[1], ...tops, 0.05) * 1.5;
     const node = frame({ width, height: 270, margin: { l: 52, r: 12 }, label: w.distanceLabel(Object.entries(tracks).filter(([, t]) => t.length).map(([r, t]) => w.distanceRow(w.rules[r], ...t.at(-1)))),
       x: { make: (range) => logarithmic([FIRST, LAST], range), ticks: [100, 1000, 10000, 100000, 1000000], label: (t) => `10${"²³⁴⁵⁶"[Math.log10(t) - 2]}`, title: w.axisN },
-      y: { make: (range) => logarithmic([1e-4, Math.max(0.2, top)], range), ticks: [0.0001, 0.001, 0.01, 0.1], label: String },
+      y: { make: (range) => logarithmic([1e-4, Math.max(0.2, top)], range), ticks: [0.0001, 0.001, 0.01, 0.1], label: (t) => upTo(t, 4) },
       paint(g, box) {
         const clip = (y) => Math.min(box.bottom, Math.max(box.top, y)), at = (n, d) => [box.x(n), clip(box.y(floor(d)))];
         const upper = grid.map((n) => at(n, bandAt(bands, n)[1])), lower = grid.map((n) => at(n, bandAt(bands, n)[0]));

@@ -1,7 +1,7 @@
 // Several recorded methods on one clock: each lane writes its text at the speed it was recorded at.
 import { el, icon, say } from "./dom.js";
 import { pieces } from "./glyphs.js";
-import { ratio } from "./numbers.js";
+import { fixed, ratio, upTo } from "./numbers.js";
 import { laneOf, laneRate, plainLane, reached, sameStart } from "./race_model.js";
 import { isGreedy } from "./trace.js";
 import { exampleName, loadRun } from "./runs.js";
@@ -34,7 +34,7 @@ export function createRaceView(words, runs) {
   const w = words.race, examples = [...new Set(runs.map((r) => r.example))];
   const status = el("p", { class: "ss-sub", role: "status" }), lanesBox = el("ul", { class: "ss-lanelist" }), verdict = el("p", { class: "ss-say" }), slower = el("div", {}), differ = el("p", { class: "ss-note", text: w.differ, hidden: true }), rule = el("p", { class: "ss-note" });
   const play = el("button", { type: "button", class: "ss-btn ss-play", onclick: toggle }), clock = el("output", { class: "ss-clock" }), scrub = el("input", { type: "range", class: "ss-range", min: 0, step: 0.01, value: 0, "aria-label": w.clock, oninput: () => { t = Number(scrub.value); stop(); paint(); } });
-  const speed = el("select", { class: "ss-speed", "aria-label": w.speed, title: w.speed }, ...RACE_SPEEDS.map((s) => el("option", { value: s, text: `${s}×` })));
+  const speed = el("select", { class: "ss-speed", "aria-label": w.speed, title: w.speed }, ...RACE_SPEEDS.map((s) => el("option", { value: s, text: `${upTo(s, 2)}×` })));
   speed.value = "1";
   const again = el("button", { type: "button", class: "ss-btn", "aria-label": w.again, title: w.again, onclick: () => { t = 0; paint(); } }, icon("first"));
   const table = el("table", {}), tableView = el("details", { class: "ss-tableview" }, el("summary", { text: w.table }), el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": w.title }, table));
@@ -111,7 +111,7 @@ export function createRaceView(words, runs) {
     say(verdict, order.length ? w.verdict(order, race.tokens) : "");
     slower.replaceChildren(...shown.filter((x) => x.entry && words.slower(x.entry)).map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })));
     table.replaceChildren(el("caption", { class: "ss-vh", text: w.title }), el("thead", {}, el("tr", {}, ...w.head.map((h) => el("th", { scope: "col", text: h })))),
-      el("tbody", {}, ...shown.map((x) => el("tr", {}, el("th", { scope: "row", text: x.lane.name }), ...[x.lane.tokens.length, x.lane.end.toFixed(2), laneRate(x.lane).toFixed(1), x.plain ? "1×" : ratio(x.ratio), x.entry && !x.plain ? ratio(x.entry.ratio) : "–"].map((c) => el("td", { text: String(c) }))))));
+      el("tbody", {}, ...shown.map((x) => el("tr", {}, el("th", { scope: "row", text: x.lane.name }), ...[x.lane.tokens.length, fixed(x.lane.end, 2), fixed(laneRate(x.lane), 1), x.plain ? "1×" : ratio(x.ratio), x.entry && !x.plain ? ratio(x.entry.ratio) : "–"].map((c) => el("td", { text: String(c) }))))));
     paint();
     sayPlay();
   }

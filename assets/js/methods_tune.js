@@ -1,7 +1,7 @@
 // What was measured of a method's settings (specscope tune): for drafting with the target's own layers, by exit and by layers left out.
 import { el } from "./dom.js";
 import { oneLine, visible } from "./glyphs.js";
-import { percent, ratio } from "./numbers.js";
+import { fixed, percent, ratio } from "./numbers.js";
 import { finite } from "./trace.js";
 
 const first = (text) => Number(/\d+(\.\d+)?/.exec(text)?.[0] ?? 0);
@@ -19,7 +19,7 @@ export function createTune(words, report) {
   if (!best) return null;
   const name = (r) => (r.exit !== null ? w.exit(visible(r.exit)) : w.skip(visible(r.skip)));
   const table = (rows, head) => el("table", { class: "ss-tunetable" }, el("caption", { class: "ss-vh", text: w.title }), el("thead", {}, el("tr", {}, ...[head, ...w.head].map((h) => el("th", { scope: "col", text: h })))),
-    el("tbody", {}, ...rows.map((r) => el("tr", { "data-best": r === best ? "yes" : null, "data-slow": r.ratio < 1 ? "yes" : "no" }, el("th", { scope: "row", text: visible(r.exit ?? r.skip) }), ...[percent(r.agreement), r.perRound.toFixed(2), ratio(r.ratio)].map((c) => el("td", { text: c }))))));
+    el("tbody", {}, ...rows.map((r) => el("tr", { "data-best": r === best ? "yes" : null, "data-slow": r.ratio < 1 ? "yes" : "no" }, el("th", { scope: "row", text: visible(r.exit ?? r.skip) }), ...[percent(r.agreement), fixed(r.perRound, 2), ratio(r.ratio)].map((c) => el("td", { text: c }))))));
   return el("div", { class: "ss-tune" }, el("p", { text: w.best(name(best), best.ratio) }), exits.length ? table(exits, w.exitHead) : null,
     skips.length ? el("details", { class: "ss-tableview" }, el("summary", { text: w.more(skips.length) }), table(skips, w.skipHead)) : null,
     el("p", { class: "ss-sub", text: w.from(oneLine(String(report.target ?? ""), 60), report.prompts, report.new_tokens) }));

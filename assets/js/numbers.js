@@ -1,5 +1,16 @@
 // Numbers as people read them. Probabilities keep their sense at both ends: never "0" for something possible, never "1" for less.
 
+// The decimal mark is the language's: "." or ",". A page speaks one language at a time.
+let mark = ".";
+export const speak = (decimal) => { mark = decimal; };
+export const decimal = () => mark;
+const here = (text) => text.replace(".", mark);
+export const fixed = (x, n) => here(x.toFixed(n));
+export const upTo = (x, n) => here(String(Number(x.toFixed(n))));
+export const precise = (x, n) => here(x.toPrecision(n));
+export const value = (text) => Number(text.replace(mark, "."));   // of a printed number; NaN where it is no plain one
+const bare = (text) => (mark === "." ? text.slice(1) : here(text));   // English leaves the zero out of ".23"
+
 const UP = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
 
 export function prob(x) {
@@ -10,9 +21,9 @@ export function prob(x) {
     const [digit, power] = x.toExponential(0).split("e-");
     return `${digit}·10⁻${Array.from(power, (c) => UP[c]).join("")}`;
   }
-  if (x < 0.01) return x.toFixed(3).slice(1);
-  if (x > 0.995) return x > 0.9999 ? ">.9999" : x.toFixed(4).slice(1);
-  return x.toFixed(2).slice(1);
+  if (x < 0.01) return bare(x.toFixed(3));
+  if (x > 0.995) return x > 0.9999 ? `>${bare("0.9999")}` : bare(x.toFixed(4));
+  return bare(x.toFixed(2));
 }
 
 // The same in a sentence, with its leading zero.
@@ -22,20 +33,20 @@ export function probLong(x) {
 
 export function ratio(x) {
   if (x === null || x === undefined || !Number.isFinite(x)) return "–";
-  return (x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2)) + "×";
+  return fixed(x, x >= 100 ? 0 : x >= 10 ? 1 : 2) + "×";
 }
 
 export function times(x) {   // a threshold: may pass 1
   if (x === null || x === undefined) return "–";
-  return x < 1 ? probLong(x) : x >= 100 ? ">99" : x.toFixed(2);
+  return x < 1 ? probLong(x) : x >= 100 ? ">99" : fixed(x, 2);
 }
 
 const inUnits = (s, milli) => ({
   ms(seconds) {
     const x = seconds * 1000;
-    return x >= 1000 ? `${(x / 1000).toFixed(2)} ${s}` : x >= 10 ? `${x.toFixed(0)} ${milli}` : x >= 1 ? `${x.toFixed(1)} ${milli}` : `${x.toFixed(2)} ${milli}`;
+    return x >= 1000 ? `${fixed(x / 1000, 2)} ${s}` : `${fixed(x, x >= 10 ? 0 : x >= 1 ? 1 : 2)} ${milli}`;
   },
-  secs: (x) => (x >= 10 ? `${x.toFixed(1)} ${s}` : `${x.toFixed(2)} ${s}`),
+  secs: (x) => `${fixed(x, x >= 10 ? 1 : 2)} ${s}`,
 });
 const inEnglish = inUnits("s", "ms");
 export const ms = inEnglish.ms;
@@ -47,7 +58,7 @@ export function percent(x) {
 }
 
 export function rate(x) {
-  return x === null || x === undefined || !Number.isFinite(x) ? "–" : x >= 9.95 ? x.toFixed(0) : x.toFixed(1);
+  return x === null || x === undefined || !Number.isFinite(x) ? "–" : fixed(x, x >= 9.95 ? 0 : 1);
 }
 
 export const COUNT = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];

@@ -1,6 +1,6 @@
 // The saved page: the player and one trace, no server, no request.
 import { el } from "./dom.js";
-import { langOf, wordsFor } from "./languages.js";
+import { langOf, speakIn, wordsFor } from "./languages.js";
 import { mount } from "./player.js";
 import { addLeave, setPresent, watchPresent } from "./present.js";
 
@@ -8,6 +8,7 @@ export function offline() {
   let data = {};
   try { data = JSON.parse(document.getElementById("ss-trace").textContent); } catch { data = {}; }
   const words = wordsFor(langOf(data.lang)).player, root = document.getElementById("player");
+  speakIn(data.lang);
   watchPresent(() => {});
   addLeave(() => {})(words.share.leave);
   document.body.prepend(el("header", { class: "ss-header" }, el("h1", { text: "Specscope" }), el("p", { text: words.offlineNote })));

@@ -2,6 +2,7 @@
 import { createBars } from "./bars_view.js";
 import { createCards } from "./cards_view.js";
 import { createClock, SPEEDS } from "./clock.js";
+import { upTo } from "./numbers.js";
 import { el, icon, say } from "./dom.js";
 import { runningText } from "./glyphs.js";
 import { createHelp, createLegend } from "./help_view.js";
@@ -44,7 +45,7 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   const whatif = createWhatIf(words, { send, changed: () => onState?.() });
   const sharing = share ? createShare(words, { get: () => ({ trace, ndjson: raw, place: steps.length ? placeOf(steps, ends, at) : null }), open: (value) => update(value), link, present }) : null;
   const btn = (name, sign, act) => el("button", { type: "button", class: `ss-btn ss-${name}`, "aria-label": words.controls[name], title: words.controls[name], onclick: act }, sign);
-  const play = btn("play", icon("play"), toggle), speed = el("select", { class: "ss-speed", "aria-label": words.controls.speed, title: words.controls.speed }, ...SPEEDS.map((s) => el("option", { value: s, text: `${s}×` })));
+  const play = btn("play", icon("play"), toggle), speed = el("select", { class: "ss-speed", "aria-label": words.controls.speed, title: words.controls.speed }, ...SPEEDS.map((s) => el("option", { value: s, text: `${upTo(s, 2)}×` })));
   speed.value = "1";
   const where = el("span", { class: "ss-where" }), line = el("p", { class: "ss-line", "aria-live": "polite" });
   const caption = el("p", { class: "ss-caption" }), empty = el("p", { class: "ss-empty" }), lossy = el("span", { class: "ss-lossy", text: words.lossy, hidden: true });

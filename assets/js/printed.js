@@ -1,13 +1,13 @@
 // Numbers printed side by side: with as many digits as it takes for what is printed to be true.
-import { probLong, times } from "./numbers.js";
+import { fixed, precise, probLong, times, upTo, value } from "./numbers.js";
 
 // Pure: two different numbers as two different texts, whose order the eye can see. [a, b] as in "u = a < p/q = b".
 export function apart(a, b, textA = probLong, textB = times) {
   const one = textA(a), two = textB(b);
-  const told = (x, y) => !Number.isFinite(Number(x)) || !Number.isFinite(Number(y)) ? x !== y : Math.sign(Number(x) - Number(y)) === Math.sign(a - b);
+  const told = (x, y) => Number.isNaN(value(x) - value(y)) ? x !== y : Math.sign(value(x) - value(y)) === Math.sign(a - b);
   if (a === b || told(one, two)) return [one, two];
   for (let digits = 3; digits <= 15; digits += 1) {
-    const x = a.toPrecision(digits), y = b.toPrecision(digits);
+    const x = precise(a, digits), y = precise(b, digits);
     if (told(x, y)) return [x, y];
   }
   return [one, two];
@@ -26,12 +26,12 @@ export function sumText(a, b, total) {
   const small = Math.min(...[a, b, total].filter((x) => x > 0), 1), least = small < 5e-4 ? 5 : small < 0.0095 ? 3 : 2;
   for (let d = least; d <= 6; d += 1) {
     const unit = 10 ** d, whole = [a, b, total].map((x) => Math.round(x * unit));
-    if (whole[0] + whole[1] === whole[2]) return `${a.toFixed(d)} + ${b.toFixed(d)} = ${total.toFixed(d)}`;
+    if (whole[0] + whole[1] === whole[2]) return `${fixed(a, d)} + ${fixed(b, d)} = ${fixed(total, d)}`;
   }
   // No number of digits does it: the second part is what the first leaves.
   const unit = 10 ** least, [x, y] = [a, total].map((v) => Math.round(v * unit));
-  return `${(x / unit).toFixed(least)} + ${((y - x) / unit).toFixed(least)} = ${(y / unit).toFixed(least)}`;
+  return `${fixed(x / unit, least)} + ${fixed((y - x) / unit, least)} = ${fixed(y / unit, least)}`;
 }
 
 // Two digits, also of what is small: distances and their bands.
-export const two = (x) => (x >= 0.0005 ? String(Number(x.toPrecision(2))) : probLong(x));
+export const two = (x) => (x >= 0.0005 ? upTo(Number(x.toPrecision(2)), 6) : probLong(x));

@@ -2,6 +2,7 @@
 import { el, say } from "./dom.js";
 import { plainTimes, plainTokensAt, tally } from "./tally.js";
 import { raceSvg } from "./race_svg.js";
+import { decimal } from "./numbers.js";
 import { emittedAt } from "./steps.js";
 
 // Pure: the two lines and the point of the current step.
@@ -23,7 +24,7 @@ export function raceFigure(data, c, words) {
     line(data.plain, data.measured ? words.plain : words.plainEstimate, { color: c.dis, width: 2.5, dash: data.measured ? "solid" : "dash" }),
     { type: "scatter", mode: "markers", x: [data.now.t], y: [data.now.n], name: "", showlegend: false, hovertemplate: hover, marker: { size: 12, color: c.acc, line: { color: c.card, width: 3 } } }];
   const axis = { gridcolor: c.line, zeroline: false, linecolor: c.line, tickfont: { size: 11, color: c.soft }, automargin: true, fixedrange: true, rangemode: "tozero", nticks: 5 };
-  const layout = { template: null, height: 250, margin: { l: 34, r: 10, t: 8, b: 34 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: c.font, color: c.ink, size: 12 },
+  const layout = { template: null, separators: `${decimal()} `, height: 250, margin: { l: 34, r: 10, t: 8, b: 34 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: c.font, color: c.ink, size: 12 },
     xaxis: { ...axis, ticksuffix: ` ${words.second}`, showgrid: false, title: { text: words.x, font: { size: 11, color: c.soft }, standoff: 6 } }, yaxis: { ...axis, title: { text: words.y, font: { size: 11, color: c.soft }, standoff: 6 } },
     legend: { x: 1, y: 0.03, xanchor: "right", yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: 11.5, color: c.ink } }, hovermode: "closest", hoverlabel: { font: { family: c.font } }, uirevision: "race" };
   return { traces, layout };

@@ -1,13 +1,13 @@
 // The result at one glance: the speed-up first, the three numbers behind it beside it.
 import { el, say } from "./dom.js";
-import { percent, rate, ratio } from "./numbers.js";
+import { fixed, percent, rate, ratio } from "./numbers.js";
 import { plainStep, roundCost, speedup, tally } from "./tally.js";
 
 // Pure: what the four figures say for a trace as far as it has come.
 export function headline(trace, words) {
   const t = tally(trace), s = speedup(trace), cost = roundCost(trace), plainOnly = t.rounds > 1 && t.drafted === 0;
   const step = plainStep(trace);
-  const out = { big: ratio(s.ratio), label: words.speed.none, estimate: false, slow: false, why: "", perRound: t.perRound === null ? "–" : t.perRound.toFixed(2), tested: percent(t.testedRate), testedLabel: words.tested(t),
+  const out = { big: ratio(s.ratio), label: words.speed.none, estimate: false, slow: false, why: "", perRound: t.perRound === null ? "–" : fixed(t.perRound, 2), tested: percent(t.testedRate), testedLabel: words.tested(t),
     perSecond: rate(t.perSecond), versus: step ? words.versus(rate(1 / step)) : "" };
   if (plainOnly) return { ...out, big: "1×", label: words.speed.plainRun, versus: "" };
   if (s.ratio === null) return out;
@@ -31,7 +31,7 @@ export function createStats(words) {
   const big = node("b"), badge = el("em", { class: "ss-badge", text: words.speed.badge, hidden: true }), label = node("span"), why = node("p", "ss-why");
   const per = node("b"), tested = node("b"), testedLabel = node("span"), second = node("b"), versus = node("small");
   const soFarNodes = ["ratio", "perRound", "tested", "perSecond"].map((key) => [key, el("span", { class: "ss-sofar" })]), [here1, here2, here3, here4] = soFarNodes.map(([, n]) => n);
-  const form = { ratio, perRound: (x) => x.toFixed(2), tested: percent, perSecond: rate };
+  const form = { ratio, perRound: (x) => fixed(x, 2), tested: percent, perSecond: rate };
   const root = el("div", { class: "ss-stats", role: "group", "aria-label": words.aria.result },
     el("div", { class: "ss-stat ss-big" }, el("div", { class: "ss-bigline" }, big, badge), label, here1),
     el("div", { class: "ss-stat" }, per, el("span", { text: words.perRound }), here2),

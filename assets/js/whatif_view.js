@@ -8,6 +8,7 @@ import { closingTable, tableFor } from "./steps.js";
 import { agree, atTemperature, ceiling, judge, sandbox, summary, withLaw } from "./whatif_model.js";
 import { createLength } from "./whatif_length.js";
 import { createRoll } from "./whatif_roll.js";
+import { fixed } from "./numbers.js";
 
 export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
   const w = words.whatif, at = el("p", { class: "ss-sub" }), body = el("div", { class: "ss-whatif" });
@@ -46,7 +47,7 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     const s = summary(cats), mine = s.cats[box.at], j = judge(mine, u), percentU = Math.min(1, j.threshold ?? 0) * 100;
     slider.value = u;
     slider.style.setProperty("--ss-keep", `${percentU.toFixed(2)}%`);
-    say(uName, `u ${u.toFixed(2)}`);
+    say(uName, `u ${fixed(u, 2)}`);
     const sentence = j.threshold === null ? w.u.impossible : j.certain ? w.u.certain(j.threshold) : w.u[j.verdict === "accepted" ? "kept" : "rejected"](u, j.threshold);
     say(verdict, sentence);
     slider.setAttribute("aria-valuetext", sentence);

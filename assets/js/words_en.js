@@ -1,5 +1,5 @@
 // Every sentence the player says, in English. A translation is one more file with the same keys.
-import { capital, count, ms, probLong, secs } from "./numbers.js";
+import { capital, count, fixed, ms, probLong, secs, upTo } from "./numbers.js";
 import { quoted, short } from "./glyphs.js";
 import { byRatio } from "./bars_model.js";
 import { apart, compared } from "./printed.js";
@@ -92,8 +92,8 @@ export const EN = {
     none: "speed-up: shown once plain decoding has a time to compare with",
     plainRun: "no draft: this is plain decoding itself",
     badge: "estimate so far",
-    why: (c) => `A drafting round costs ${c.cost.toFixed(2)} plain steps and yields ${c.yield.toFixed(2)} tokens.`,
-    whySlow: (c) => `Slower here, because a drafting round costs ${c.cost.toFixed(2)} plain steps and yields only ${c.yield.toFixed(2)} tokens.`,
+    why: (c) => `A drafting round costs ${fixed(c.cost, 2)} plain steps and yields ${fixed(c.yield, 2)} tokens.`,
+    whySlow: (c) => `Slower here, because a drafting round costs ${fixed(c.cost, 2)} plain steps and yields only ${fixed(c.yield, 2)} tokens.`,
   },
   perRound: "tokens a drafting round: its kept drafts and the one the target adds",
   tested: (t) => (t.tested ? `of tested drafts accepted, ${t.accepted} of ${t.tested}` : "of tested drafts accepted"),
@@ -112,7 +112,7 @@ export const EN = {
     residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
     pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both laws at its place.",
     caption: "Probabilities of the target and of the draft at this position",
-    gap: (g) => `The target's first choice leads its second by ${g.toFixed(1)} in the logits.`,
+    gap: (g) => `The target's first choice leads its second by ${fixed(g, 1)} in the logits.`,
     pinNote(d) {
       const [at, p] = apart(d.u * d.q, d.p, probLong, probLong), out = d.verdict === "rejected";
       return `The pin stands at u·q = ${at}; ${out ? "beyond" : "inside"} p = ${p}, so the draft is ${out ? "rejected" : "kept"}.`;
@@ -134,8 +134,8 @@ export const EN = {
     const r = trace.run ?? {}, s = r.sampling ?? {}, bits = [];
     if (r.target) bits.push(short(String(r.target).replaceAll(" ", "\u2009"), 60) + (r.draft ? ` with ${short(String(r.draft).replaceAll(" ", "\u2009"), 60)}` : ""));
     if (r.device) bits.push(`${r.device} ${r.dtype ?? ""}`.trim());
-    if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "greedy" : `temperature ${s.temperature}`);
-    if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${s.top_p}`);
+    if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "greedy" : `temperature ${upTo(Number(s.temperature), 3)}`);
+    if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${upTo(s.top_p, 3)}`);
     if (r.seed !== undefined) bits.push(`seed ${r.seed}`);
     if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
     if (EN.stopped[trace.totals?.stop]) bits.push(EN.stopped[trace.totals.stop]);

@@ -1,9 +1,9 @@
 // "Why it is faster, and when not" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
-import { ms, percent, probLong, ratio } from "./numbers.js";
+import { fixed, ms, percent, probLong, ratio } from "./numbers.js";
 import { RUN_NAME_EN } from "./words_methods_en.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
-const bytes = (n) => (n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : `${Math.round(n / 1e6)} MB`);
+const bytes = (n) => (n >= 1e9 ? `${fixed(n / 1e9, 1)} GB` : `${Math.round(n / 1e6)} MB`);
 const drafts = (k) => (k === 1 ? "one draft" : `${k} drafts`);
 const tokens = (n) => (n === 1 ? "one token" : `${n} tokens`);
 
@@ -16,14 +16,14 @@ export const FASTER_EN = {
     chart: "Time of one target pass over n tokens", x: "tokens in one pass", measured: "measured", separate: "n passes, one token each", floor: "weights ÷ memory speed",
     head: ["tokens in the pass", "measured", "times one token", "n separate passes"],
     label: (rows) => `Time of one target pass. ${rows.join(" ")}`, row: (n, s) => `${tokens(n)}: ${ms(s)}.`,
-    sentence: (n, v, one, five) => `Here a pass over ${tokens(n)} takes ${ms(five)}, ${v.toFixed(2)} times a pass over one token (${ms(one)}). ${n} passes for one token each would take ${ms(n * one)}.`,
+    sentence: (n, v, one, five) => `Here a pass over ${tokens(n)} takes ${ms(five)}, ${fixed(v, 2)} times a pass over one token (${ms(one)}). ${n} passes for one token each would take ${ms(n * one)}.`,
     noisy: "A pass over more tokens cannot be quicker than over one: this machine was busy with something else while it was measured. Measure again when it is quiet.",
     floorSentence(c, s, share, more) {
       const wide = { bfloat16: 2, float16: 2, float32: 4, float64: 8 }[more.dtype], size = wide ? ` (${Math.round(c.weights / wide / 1e6)} million numbers of ${wide} bytes, ${more.dtype}${more.packed ? `; the file packs them smaller, as ${more.packed}, and they are unpacked once` : ""})` : "";
       const head = `The weights are ${bytes(c.weights)}${size}. Memory here delivers ${bytes(c.memory)} a second, so reading them takes at least ${ms(s)}: ${share >= 0.995 ? "as long as" : `${percent(share)} of`} a pass for one token.`;
       const parts = `By the measured line a pass takes ${ms(more.once)} once and ${more.each ? ms(more.each) : "next to nothing"} for each token in it`;
       if (share >= 0.5) return `${head} ${parts}: most of what is spent once is that reading.`;
-      return `${head} So on this machine it is not the memory that decides: the rest is arithmetic and the fixed work of starting it. ${parts}; ${more.five < 2 ? `what is spent once is shared by all, and so a pass over 5 still takes only ${more.five.toFixed(2)} times one.` : `so little is shared, and a pass over 5 takes ${more.five.toFixed(2)} times one.`}`;
+      return `${head} So on this machine it is not the memory that decides: the rest is arithmetic and the fixed work of starting it. ${parts}; ${more.five < 2 ? `what is spent once is shared by all, and so a pass over 5 still takes only ${fixed(more.five, 2)} times one.` : `so little is shared, and a pass over 5 takes ${fixed(more.five, 2)} times one.`}`;
     },
     noFloor: "The size of the weights over the speed of memory appears once this machine is measured.",
     from: { machine: (c) => `Measured on this machine: ${c.device ?? "?"}${c.threads ? `, ${c.threads === 1 ? "one thread" : `${c.threads} threads`}` : ""}.`, run: (what) => `From the recording, not from your machine: ${what}.` },
@@ -37,8 +37,8 @@ export const FASTER_EN = {
     costs: "Costs of", costsFrom: { machine: "this machine", run: "the recording" },
     alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", v: "Pass over k + 1 tokens v (measured)", reset: "As in this run",
     big: (s) => (s >= 1 ? "expected, times plain speed" : "expected: slower here"),
-    yields: (k, t, cost) => `A round of ${drafts(k)} yields ${t.toFixed(2)} tokens and costs ${cost.toFixed(2)} plain steps.`,
-    slower: (k, t, parts) => `Slower here, because a round of ${drafts(k)} costs ${parts.all.toFixed(2)} plain steps (${parts.draft.toFixed(2)} for drafting, ${parts.pass.toFixed(2)} for the pass) and yields only ${t.toFixed(2)} tokens.`,
+    yields: (k, t, cost) => `A round of ${drafts(k)} yields ${fixed(t, 2)} tokens and costs ${fixed(cost, 2)} plain steps.`,
+    slower: (k, t, parts) => `Slower here, because a round of ${drafts(k)} costs ${fixed(parts.all, 2)} plain steps (${fixed(parts.draft, 2)} for drafting, ${fixed(parts.pass, 2)} for the pass) and yields only ${fixed(t, 2)} tokens.`,
     breakEven: (k, a, now) => (a === null ? `With ${drafts(k)} it cannot pay at these costs, even if every draft were kept.` : a < 0.005 ? `With ${drafts(k)} at these costs it always pays.` : `[[break-even|Break-even]]: with ${drafts(k)} it pays from α = ${probLong(a)} on${now >= a ? "" : `; α is ${probLong(now)} now`}.`),
     best: (k, s, a) => (k === 0 ? `At α = ${probLong(a)} no draft length pays: the best is not to speculate.` : `The best draft length at α = ${probLong(a)} is ${k}: ${ratio(s)}.`),
     overLength: "Speed-up over draft length", overAlpha: "Speed-up over acceptance", lengthX: "draft length k", alphaX: "acceptance α", slowHere: "slower here", kLabel: (k) => `k = ${k}`,
@@ -52,7 +52,7 @@ export const FASTER_EN = {
       const inside = f.measured >= f.expected[0] && f.measured <= f.expected[2];
       return `${head}${form}; measured: ${ratio(f.measured)}. ${inside ? `That lies within the range, which ${f.expected[2] / f.expected[0] > 1.15 ? `is wide: ${f.tested} tested drafts cannot say more` : "is narrow"}.` : f.measured > f.expected[1] ? "The run did better: its costs, when it ran, were not those shown here, or acceptance is not the same at every place." : "The run did worse: the form knows no time between the passes, and a busy machine does not keep to the costs shown here."}`;
     },
-    slowRun: (cost) => `Slower here, because a drafting round cost ${cost.cost.toFixed(2)} plain steps and yielded only ${cost.yield.toFixed(2)} tokens.`,
+    slowRun: (cost) => `Slower here, because a drafting round cost ${fixed(cost.cost, 2)} plain steps and yielded only ${fixed(cost.yield, 2)} tokens.`,
     noDraft: "Nothing was drafted in this run.",
   },
   position: {

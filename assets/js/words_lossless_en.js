@@ -1,11 +1,11 @@
 // "Why nothing is lost" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
-import { probLong } from "./numbers.js";
+import { fixed, probLong } from "./numbers.js";
 import { sumText, two } from "./printed.js";
 import { RUN_NAME_EN } from "./words_methods_en.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 const big = (n) => n.toLocaleString("en-US");
-const points = (x) => `${(100 * Math.abs(x)).toFixed(Math.abs(x) < 0.01 ? 2 : 1)} points`;
+const points = (x) => `${fixed(100 * Math.abs(x), Math.abs(x) < 0.01 ? 2 : 1)} points`;
 
 export const LOSSLESS_EN = {
   glossary: GLOSSARY_EN,

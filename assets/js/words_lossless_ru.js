@@ -1,11 +1,11 @@
 // «Почему ничего не теряется» по-русски. Ключи те же, что в words_lossless_en.js. [[термин|слово]] открывает словарь.
-import { probLong } from "./numbers.js";
+import { fixed, probLong } from "./numbers.js";
 import { sumText, two } from "./printed.js";
 import { RUN_NAME_RU } from "./words_methods_ru.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const big = (n) => n.toLocaleString("ru-RU");
-const points = (x) => `${(100 * Math.abs(x)).toFixed(Math.abs(x) < 0.01 ? 2 : 1)} %`;
+const points = (x) => `${fixed(100 * Math.abs(x), Math.abs(x) < 0.01 ? 2 : 1)} %`;
 
 export const LOSSLESS_RU = {
   glossary: GLOSSARY_RU,

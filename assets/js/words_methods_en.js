@@ -1,5 +1,5 @@
 // "Methods" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
-import { percent, ratio, secs } from "./numbers.js";
+import { fixed, percent, ratio, secs } from "./numbers.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 export const METHOD_NAMES_EN = { plain: "plain decoding", draft: "draft model", lookup: "earlier text", suffix: "habits", "early-exit": "own layers", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "earlier text or draft model", "lookup+eagle": "earlier text or EAGLE" };
@@ -52,7 +52,7 @@ export const METHODS_EN = {
     const kept = r.tested ? `, ${percent(r.accepted / r.tested)} of tested drafts kept (${r.accepted} of ${r.tested})` : "";
     return r.ratio === null ? `speed-up not measured${kept}` : `${ratio(r.ratio)} of plain speed${kept}`;
   },
-  slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Slower here, because a drafting round costs ${r.cost.toFixed(2)} plain steps and yields only ${r.tokens_per_round.toFixed(2)} tokens.` : "Slower here, because its rounds yield less than they cost.") : ""),
+  slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Slower here, because a drafting round costs ${fixed(r.cost, 2)} plain steps and yields only ${fixed(r.tokens_per_round, 2)} tokens.` : "Slower here, because its rounds yield less than they cost.") : ""),
   lossy: "lossy: the output law differs from the target's",
   play: (r) => `Open ${r.example} in Watch`, playShort: "Open in Watch",
   race: { title: "Side by side: one prompt, several methods, one clock",
@@ -68,7 +68,7 @@ export const METHODS_EN = {
     verdict(lanes, n) {
       const best = lanes[0], rest = lanes.slice(1);
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} of plain`);
-      return rest.length ? `First over these ${n} tokens: ${best.name} with ${best.rate.toFixed(1)} tokens a second${more(best)}; then ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}${more(l)}`).join("; ")}. The cards below tell of the whole recordings.` : `${best.name}: ${best.rate.toFixed(1)} tokens a second.`;
+      return rest.length ? `First over these ${n} tokens: ${best.name} with ${fixed(best.rate, 1)} tokens a second${more(best)}; then ${rest.map((l) => `${l.name} ${fixed(l.rate, 1)}${more(l)}`).join("; ")}. The cards below tell of the whole recordings.` : `${best.name}: ${fixed(best.rate, 1)} tokens a second.`;
     },
     because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "These recordings were not all made with the same settings (the temperature, say) or on the same machine: compare with care.", head: ["method", "tokens", "seconds", "tokens a second", "of plain speed, over these", "over the whole recording"], table: "As a table",
     legend: { accepted: "accepted", recovered: "resampled", bonus: "bonus", plain: "plain" },

@@ -1,5 +1,5 @@
 // «Методы» по-русски. Ключи те же, что в words_methods_en.js. [[термин|слово]] открывает словарь.
-import { inRussian, percent, ratio } from "./numbers.js";
+import { fixed, inRussian, percent, ratio } from "./numbers.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const { secs } = inRussian;
@@ -53,7 +53,7 @@ export const METHODS_RU = {
     const kept = r.tested ? `, принято ${percent(r.accepted / r.tested)} проверенных (${r.accepted} из ${r.tested})` : "";
     return r.ratio === null ? `ускорение не измерено${kept}` : `${ratio(r.ratio)} обычной скорости${kept}`;
   },
-  slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Здесь медленнее, потому что раунд с черновиком стоит ${r.cost.toFixed(2)} обычного шага и даёт только ${r.tokens_per_round.toFixed(2)} токена.` : "Здесь медленнее, потому что раунды дают меньше, чем стоят.") : ""),
+  slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Здесь медленнее, потому что раунд с черновиком стоит ${fixed(r.cost, 2)} обычного шага и даёт только ${fixed(r.tokens_per_round, 2)} токена.` : "Здесь медленнее, потому что раунды дают меньше, чем стоят.") : ""),
   lossy: "с потерями: распределение ответа не то, что у целевой модели",
   play: (r) => `Открыть ${r.example} на первой вкладке`, playShort: "Открыть на первой вкладке",
   race: { title: "Рядом: один вопрос, несколько методов, одни часы",
@@ -69,7 +69,7 @@ export const METHODS_RU = {
     verdict(lanes, n) {
       const best = lanes[0], rest = lanes.slice(1);
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} обычной`);
-      return rest.length ? `Первый на этих ${n} токенах: ${best.name}, ${best.rate.toFixed(1)} токена в секунду${more(best)}; затем ${rest.map((l) => `${l.name} ${l.rate.toFixed(1)}${more(l)}`).join("; ")}. Карточки ниже говорят о записях целиком.` : `${best.name}: ${best.rate.toFixed(1)} токена в секунду.`;
+      return rest.length ? `Первый на этих ${n} токенах: ${best.name}, ${fixed(best.rate, 1)} токена в секунду${more(best)}; затем ${rest.map((l) => `${l.name} ${fixed(l.rate, 1)}${more(l)}`).join("; ")}. Карточки ниже говорят о записях целиком.` : `${best.name}: ${fixed(best.rate, 1)} токена в секунду.`;
     },
     because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "Не все эти записи сделаны с одними настройками (скажем, с одной температурой) или на одной машине: сравнивайте осторожно.", head: ["метод", "токены", "секунды", "токенов в секунду", "к обычной, на этих токенах", "на всей записи"], table: "Таблицей",
     legend: { accepted: "принят", recovered: "выбран заново", bonus: "бонус", plain: "обычный" },

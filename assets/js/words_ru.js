@@ -1,5 +1,5 @@
 // Всё, что говорит проигрыватель, по-русски. Ключи те же, что в words_en.js.
-import { capital, inRussian, probLong } from "./numbers.js";
+import { capital, fixed, inRussian, probLong, upTo } from "./numbers.js";
 import { quoted, short } from "./glyphs.js";
 import { byRatio } from "./bars_model.js";
 import { apart, compared } from "./printed.js";
@@ -92,8 +92,8 @@ export const RU = {
     none: "ускорение: появится, когда будет измерено время обычной генерации",
     plainRun: "без черновика: это и есть обычная генерация",
     badge: "пока оценка",
-    why: (c) => `Раунд с черновиком стоит ${c.cost.toFixed(2)} обычного шага и даёт ${c.yield.toFixed(2)} токена.`,
-    whySlow: (c) => `Здесь медленнее, потому что раунд с черновиком стоит ${c.cost.toFixed(2)} обычного шага и даёт только ${c.yield.toFixed(2)} токена.`,
+    why: (c) => `Раунд с черновиком стоит ${fixed(c.cost, 2)} обычного шага и даёт ${fixed(c.yield, 2)} токена.`,
+    whySlow: (c) => `Здесь медленнее, потому что раунд с черновиком стоит ${fixed(c.cost, 2)} обычного шага и даёт только ${fixed(c.yield, 2)} токена.`,
   },
   perRound: "токенов за раунд с черновиком: принятые и один от целевой модели",
   tested: (t) => (t.tested ? `проверенных принято, ${t.accepted} из ${t.tested}` : "проверенных принято"),
@@ -112,7 +112,7 @@ export const RU = {
     residual: "Чего в p больше, чем в q, приведённое к 1: отсюда берётся замена.",
     pin: "u·q", drawnAmongOthers: (text) => `Выбранный токен, ${quoted(text, "«»")}, один из всех прочих.`, drawn: "выбран", empty: "Выберите токен, чтобы увидеть на его месте оба распределения.",
     caption: "Вероятности целевой модели и черновика на этом месте",
-    gap: (g) => `Первый выбор целевой модели впереди второго на ${g.toFixed(1)} в логитах.`,
+    gap: (g) => `Первый выбор целевой модели впереди второго на ${fixed(g, 1)} в логитах.`,
     pinNote(d) {
       const [at, p] = apart(d.u * d.q, d.p, probLong, probLong), out = d.verdict === "rejected";
       return `Отметка стоит на u·q = ${at}; ${out ? "за" : "внутри"} p = ${p}, поэтому токен ${out ? "отвергнут" : "принят"}.`;
@@ -134,8 +134,8 @@ export const RU = {
     const r = trace.run ?? {}, s = r.sampling ?? {}, bits = [];
     if (r.target) bits.push(short(String(r.target).replaceAll(" ", "\u2009"), 60) + (r.draft ? ` и ${short(String(r.draft).replaceAll(" ", "\u2009"), 60)}` : ""));
     if (r.device) bits.push(`${r.device} ${r.dtype ?? ""}`.trim());
-    if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "жадно" : `температура ${s.temperature}`);
-    if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${s.top_p}`);
+    if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "жадно" : `температура ${upTo(Number(s.temperature), 3)}`);
+    if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${upTo(s.top_p, 3)}`);
     if (r.seed !== undefined) bits.push(`зерно ${r.seed}`);
     if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
     if (RU.stopped[trace.totals?.stop]) bits.push(RU.stopped[trace.totals.stop]);

@@ -1,5 +1,5 @@
 // "What if" in English. A translation is one more file with the same keys.
-import { percent, probLong, ratio, times } from "./numbers.js";
+import { fixed, percent, probLong, ratio, times, upTo } from "./numbers.js";
 import { quoted } from "./glyphs.js";
 import { compared, sumText, two } from "./printed.js";
 
@@ -18,15 +18,15 @@ export const WHATIF_EN = {
     identity: sumText, identityError: (x) => (x < 5e-16 ? "0" : x.toExponential(0)),
     overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: a token drafted here would be kept with this chance.`,
     most: (x) => `Pulling at q alone it can reach ${probLong(x)} at most: “all others” are many tokens in one bar, on which the two models agree as little as was recorded.` },
-  temperature: { title: "Temperature", value: (t) => (t === 0 ? "0 (greedy)" : t.toFixed(2)), note: (n) => `Worked out from the recorded logits of the ${n} listed tokens, before top-p and the like. Their proportions are exact; the tokens not listed are left out.`, live: "For the exact run, set the temperature in the controls and press Run.", missing: "This record has no logits for this place." },
+  temperature: { title: "Temperature", value: (t) => (t === 0 ? "0 (greedy)" : fixed(t, 2)), note: (n) => `Worked out from the recorded logits of the ${n} listed tokens, before top-p and the like. Their proportions are exact; the tokens not listed are left out.`, live: "For the exact run, set the temperature in the controls and press Run.", missing: "This record has no logits for this place." },
   roll: { title: "… this place came 1,000 times?", button: "Roll 1,000 times", again: "Roll 1,000 more", head: ["token", "kept", "resampled", "95 % of honest counts", "in all, and p"], caption: "What 1,000 draws came to, beside p",
     nothing: "Draft from q, test against p, resample where rejected: do that a thousand times and see where it lands.", band: "Whiskers: where 95 % of the counts lie if one draws from p itself.",
     result: (n, d, e, [low, high]) => `${n.toLocaleString("en-US")} rolls. Distance to p (half the sum of all differences): ${two(d)}. As many draws from p itself are off by ${two(e)} on average, and in 95 of 100 tries by ${two(low)} to ${two(high)}: ${d <= high ? "what you see is nothing but dice" : "this was one of the rare tries above; roll more"}.` },
-  length: { title: "… it drafted more, or fewer?", label: "Draft length", tokens: "tokens a round", row: (x) => `${x.k}: ${x.tokens.toFixed(2)} tokens a round${x.speed ? `, ${ratio(x.speed)}` : ""}`,
-    say: (x) => `Drafting ${x.k}: ${x.tokens.toFixed(2)} tokens a round are to be expected${x.cost ? `, a round costs ${x.cost.toFixed(2)} plain steps, so ${ratio(x.speed)} the speed of plain decoding` : ""}.`,
+  length: { title: "… it drafted more, or fewer?", label: "Draft length", tokens: "tokens a round", row: (x) => `${x.k}: ${fixed(x.tokens, 2)} tokens a round${x.speed ? `, ${ratio(x.speed)}` : ""}`,
+    say: (x) => `Drafting ${x.k}: ${fixed(x.tokens, 2)} tokens a round are to be expected${x.cost ? `, a round costs ${fixed(x.cost, 2)} plain steps, so ${ratio(x.speed)} the speed of plain decoding` : ""}.`,
     best: (k) => `With these costs ${k} is best.`, slow: "Below 1: slower than plain decoding.", beyond: "The run never drafted that far: that part is its average acceptance, carried on.",
     one: "1×: plain decoding", axis: (speed) => (speed ? "Height: speed, times plain decoding. Below: draft length. Pale: never drafted in this run. Red: slower than plain." : "Height: tokens a round. Below: draft length."),
-    from: (x) => (x.cost === null ? "Costs are the calibrated ones of a draft step and a pass." : `A round of this run cost ${x.cost.toFixed(2)} plain steps${x.timed ? ", as in the headline" : ""}, with ${Number(x.drafts.toFixed(1))} drafts on average. Other lengths: the calibrated costs of a draft step and of a pass, in proportion to that. The prompt's own pass, which the headline counts too, is left out.`), none: "This run drafted nothing." },
+    from: (x) => (x.cost === null ? "Costs are the calibrated ones of a draft step and a pass." : `A round of this run cost ${fixed(x.cost, 2)} plain steps${x.timed ? ", as in the headline" : ""}, with ${upTo(x.drafts, 1)} drafts on average. Other lengths: the calibrated costs of a draft step and of a pass, in proportion to that. The prompt's own pass, which the headline counts too, is left out.`), none: "This run drafted nothing." },
   branch: { title: "… the text had gone on otherwise?", lead: "The live model goes on from here. It needs the model to be loaded; the settings in the controls are used.", force: "Force this token here", go: "Go on from it, live", edit: "Edit the text so far", goText: "Go on from this text, live",
     tooLong: (n, most) => `The text so far has ${n} characters; at most ${most} fit.`, tooMany: (n, most) => `There are ${n} tokens before this place; at most ${most} fit.` },
 };

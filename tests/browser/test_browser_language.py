@@ -1,5 +1,7 @@
 """English and Russian: on opening and without a reload, in every tab; the place is kept."""
 
+import re
+
 import pytest
 
 from tests.browser.users import served
@@ -48,6 +50,7 @@ def test_the_language_changes_without_a_reload_and_keeps_the_place(visit, url):
     user.wait("() => document.querySelector('#player .ss-big').textContent.includes('быстрее')")
     assert user.at() == here and page.evaluate("() => window.stayed") and page.locator(".ss-whatifpanel[open]").count() == 1
     assert "u =" in user.text(".ss-whatif") or "p/q" in user.text(".ss-whatif")
+    assert re.search(r"\d,\d\d×", user.text("#player .ss-big")) and re.findall(r".{0,20}\d\.\d.{0,9}", user.text("#player .ss-body")) == []
     page.locator("#prompt textarea").fill(" ")
     page.locator("#run").click()
     user.wait("() => document.querySelector('#notice').textContent.includes('Сначала напишите вопрос')")
@@ -59,6 +62,7 @@ def test_the_language_changes_without_a_reload_and_keeps_the_place(visit, url):
     user.wait("() => document.querySelector('#run').textContent.trim() === 'Run'")
     user.wait("() => document.querySelector('.ss-caption').textContent.startsWith('Live run')")
     user.wait("() => !location.search.includes('lang=')")
+    assert re.search(r"\d\.\d", user.text("#player .ss-body")) and not re.search(r"\d,\d", user.text("#player .ss-stats"))
 
 
 @pytest.mark.parametrize("width", [320, 1280])

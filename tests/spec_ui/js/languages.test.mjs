@@ -1,6 +1,8 @@
 import test from "node:test";
 import assert from "node:assert/strict";
-import { LANGUAGES, langOf, wordsFor } from "../../../assets/js/languages.js";
+import { LANGUAGES, langOf, speakIn, wordsFor } from "../../../assets/js/languages.js";
+import { apart, sumText, two } from "../../../assets/js/printed.js";
+import { ms, prob, probLong, ratio, times } from "../../../assets/js/numbers.js";
 import { EN } from "../../../assets/js/words_en.js";
 import { RU } from "../../../assets/js/words_ru.js";
 
@@ -31,6 +33,16 @@ test("sentences of both languages say the same numbers", () => {
   const d = { text: " a", p: 0.2, q: 0.37, u: 0.31, threshold: 0.5405, verdict: "accepted" };
   for (const w of [EN, RU]) assert.match(w.verdict(d), /u = 0\.31 < p\/q = 0\.54/);
   assert.match(RU.roundTitle(3, { drafted: [d, { ...d, verdict: "rejected" }], emitted: [{ kind: "accepted" }, { kind: "recovered" }] }, true), /Раунд 3: предложено 2, принято 1, один выбран заново/);
+});
+
+test("numbers are written as the language writes them", () => {
+  const d = { text: " a", p: 0.2, q: 0.37, u: 0.31, threshold: 0.5405, verdict: "accepted" };
+  const all = () => [prob(0.23), prob(0.0031), prob(0.997), prob(0.99999), probLong(0.23), ratio(1.234), times(1.5), ms(0.0021), two(0.0312), sumText(0.2, 0.3, 0.5), ...apart(0.5401, 0.5404)];
+  assert.deepEqual(all(), [".23", ".003", ".9970", ">.9999", "0.23", "1.23×", "1.50", "2.1 ms", "0.031", "0.20 + 0.30 = 0.50", "0.5401", "0.5404"]);
+  speakIn("ru");
+  assert.deepEqual(all(), ["0,23", "0,003", "0,9970", ">0,9999", "0,23", "1,23×", "1,50", "2,1 ms", "0,031", "0,20 + 0,30 = 0,50", "0,5401", "0,5404"]);
+  assert.match(RU.verdict(d), /u = 0,31 < p\/q = 0,54/);
+  speakIn("en");
 });
 
 test("terms in the sentences are in the glossary of their language", () => {
