@@ -22,7 +22,7 @@ from torch import Tensor
 from core import memory, quantize, weights
 from core.decoder import PassShape
 from core.errors import EnvironmentFailure, UserError
-from core.target import PREFILL
+from core.target import PREFILL, ModelTarget
 
 INSTEAD = "Take a model with attention in every layer, such as Llama, Qwen3, Gemma 3, Phi-3 or GPT-NeoX."
 ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")
@@ -113,25 +113,8 @@ class HFModel:
                         f"decoding included. {INSTEAD}")
 
 
-class HFTarget:
+class HFTarget(ModelTarget):
     """A target behind transformers: for plain, draft, lookup and suffix."""
-
-    def __init__(self, model: HFModel, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
-        self.model = model
-        self.vocab_size = min(vocab_size or model.config.vocab_size, model.config.vocab_size)
-        self.max_positions = model.config.max_positions
-        self.eos_ids = model.config.eos_ids if eos_ids is None else eos_ids
-
-    @property
-    def device(self) -> torch.device:
-        return self.model.device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.model.dtype
-
-    def new_cache(self, capacity: int) -> HFCache:
-        return self.model.new_cache(capacity)
 
     def verify(self, ids: Tensor, cache: HFCache, last: int, shape: PassShape | None = None,
                taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:

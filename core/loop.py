@@ -158,7 +158,8 @@ class Decoding:
             m2 = mark(ctx.device)
         round_ = Round(self.index, len(self.new_tokens), k)
         self.index += 1
-        flight = Flight(round_, draft.tokens, len(pending), next_id, dict(zip(self.proposer.taps, states)), depart(flat, layout), (m0, m1, m2), self.spent)
+        taps = dict(zip(self.proposer.taps, states))
+        flight = Flight(round_, draft.tokens, len(pending), next_id, taps, depart(flat, layout), (m0, m1, m2), self.spent)
         self.spent += time.perf_counter() - t0
         return flight
 

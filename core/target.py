@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -32,16 +32,14 @@ class Target(Protocol):
                taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]: ...
 
 
-class DecoderTarget:
-    """A target that runs on our own decoder."""
+class ModelTarget:
+    """What all targets take from their model."""
 
-    def __init__(self, model: Decoder, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
+    def __init__(self, model: Any, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
         self.model = model
         self.vocab_size = min(vocab_size or model.config.vocab_size, model.config.vocab_size)
         self.max_positions = model.config.max_positions
         self.eos_ids = model.config.eos_ids if eos_ids is None else eos_ids
-        self.graphs: Runner | None = None       # made by the first run that captures
-        self.direct: str | None = None          # why its passes cannot be captured, in words: for weights of another library
 
     @property
     def device(self) -> torch.device:
@@ -53,6 +51,15 @@ class DecoderTarget:
 
     def new_cache(self, capacity: int) -> Cache:
         return self.model.new_cache(capacity)
+
+
+class DecoderTarget(ModelTarget):
+    """A target that runs on our own decoder."""
+
+    def __init__(self, model: Decoder, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
+        super().__init__(model, vocab_size, eos_ids)
+        self.graphs: Runner | None = None       # made by the first run that captures
+        self.direct: str | None = None          # why its passes cannot be captured, in words: for weights of another library
 
     def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
                taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:

@@ -23,23 +23,32 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
     """All tensors of a folder: safetensors (one file or shards), else pytorch_model*.bin read without running its pickle."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
     tensors: dict[str, Tensor] = {}
     for file in weight_files(folder):
-        try:
-            part = load_file(file) if file.suffix == ".safetensors" else torch.load(file, map_location="cpu", weights_only=True)
-        except (SafetensorError, OSError, RuntimeError, EOFError, ValueError) as error:
-            reason = " ".join(str(error).split())[:120] or type(error).__name__
-            raise UserError(f"{file} cannot be read as weights ({reason}); download it again.") from None
-        except MemoryError:
-            raise
-        except Exception as error:      # torch.load raises pickle.UnpicklingError for anything but plain tensors
-            raise UserError(f"{file} holds more than plain tensors and is not loaded ({type(error).__name__}).") from None
-        if not isinstance(part, dict) or not all(isinstance(t, Tensor) for t in part.values()):
-            raise UserError(f"{file} does not hold named tensors and is not loaded.")
-        tensors |= part
+        tensors |= read_file(file)
     return tensors
+
+
+def read_file(file: Path, device: str = "cpu") -> dict[str, Tensor]:
+    """One file without running its pickle; device "meta" reads only what a file says about its tensors."""
+    from safetensors import SafetensorError, safe_open
+    try:
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as opened:
+                if device == "meta":
+                    return {name: torch.empty(opened.get_slice(name).get_shape(), device="meta") for name in opened.keys()}  # noqa: SIM118
+                return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        part = torch.load(file, map_location=device, weights_only=True)
+    except (SafetensorError, OSError, RuntimeError, EOFError, ValueError) as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise UserError(f"{file} cannot be read as weights ({reason}); download it again.") from None
+    except MemoryError:
+        raise
+    except Exception as error:      # torch.load raises pickle.UnpicklingError for anything but plain tensors
+        raise UserError(f"{file} holds more than plain tensors and is not loaded ({type(error).__name__}).") from None
+    if not isinstance(part, dict) or not all(isinstance(t, Tensor) for t in part.values()):
+        raise UserError(f"{file} does not hold named tensors and is not loaded.")
+    return part
 
 
 def weight_files(folder: Path) -> list[Path]:

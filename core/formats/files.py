@@ -25,7 +25,7 @@ def headers(folder: Path) -> dict[str, Tensor]:
     """Every tensor of the folder by name, on the meta device: shapes without storage. Raises UserError."""
     out: dict[str, Tensor] = {}
     for file in weight_files(folder):
-        out |= read_file(file, "meta")
+        out |= weights.read_file(file, "meta")
     return out
 
 
@@ -44,7 +44,7 @@ def numbers(folder: Path, wanted: Iterable[str], device: torch.device | str) -> 
     """The tensors of these names. Raises UserError for one that holds no finite numbers, or is quantised."""
     wanted, out = set(wanted), {}
     for file in weight_files(folder):
-        for name, tensor in read_file(file).items():
+        for name, tensor in weights.read_file(file).items():
             if name not in wanted:
                 continue
             if name not in MAPS and not tensor.is_floating_point():
@@ -62,25 +62,3 @@ def names(folder: Path) -> dict[str, Tensor | None]:
             weight_files(folder)            # raises if the index is none
             return dict.fromkeys(read_object(index)["weight_map"])
     return dict(headers(folder))
-
-
-def read_file(file: Path, device: str = "cpu") -> dict[str, Tensor]:
-    """One file without running its pickle; device "meta" reads only what a file says about its tensors."""
-    from safetensors import SafetensorError, safe_open
-    try:
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt") as opened:
-                if device == "meta":
-                    return {name: torch.empty(opened.get_slice(name).get_shape(), device="meta") for name in opened.keys()}  # noqa: SIM118
-                return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        part = torch.load(file, map_location=device, weights_only=True)
-    except (SafetensorError, OSError, RuntimeError, EOFError, ValueError) as error:
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
-        raise UserError(f"{file} cannot be read as weights ({reason}); download it again.") from None
-    except MemoryError:
-        raise
-    except Exception as error:      # torch.load raises pickle.UnpicklingError for anything but plain tensors
-        raise UserError(f"{file} holds more than plain tensors and is not loaded ({type(error).__name__}).") from None
-    if not isinstance(part, dict) or not all(isinstance(t, Tensor) for t in part.values()):
-        raise UserError(f"{file} does not hold named tensors and is not loaded.")
-    return part

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core import load
+from core import load, weights
 from core.errors import UserError
 from core.formats import eagle, files, medusa, method_of, sniff
 from tests.core import heads, tiny
@@ -132,7 +132,7 @@ def test_shapes_are_compared_before_anything_is_read(tmp_path, monkeypatch):
     heads.eagle3(tmp_path)
     change(tmp_path, {"lm_head.weight": torch.zeros(DRAFT + 1, H)})
     asked = []
-    monkeypatch.setattr(files, "read_file", lambda file, device="cpu", real=files.read_file: asked.append(device) or real(file, device))
+    monkeypatch.setattr(weights, "read_file", lambda file, device="cpu", real=weights.read_file: asked.append(device) or real(file, device))
     refused(tmp_path, "lm_head.weight")
     assert set(asked) == {"meta"}
 
