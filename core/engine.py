@@ -145,7 +145,7 @@ class Engine:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if not self._busy.acquire(timeout=TIME_LIMIT):
-            raise EnvironmentFailure("Another run is still going on: try again in a minute.")
+            raise EnvironmentFailure("Another run is still going on: try again in a minute.", "busy")
         try:
             yield
         finally:

@@ -84,7 +84,8 @@ class Decoding:
         if bad is not None:
             raise UserError(f"Prompt id {bad} is not in the target's vocabulary of {target.vocab_size} ids.")
         if self.prompt_len >= target.max_positions:
-            raise UserError(f"The prompt has {self.prompt_len} tokens, the target's context holds {target.max_positions}: shorten it.")
+            raise UserError(f"The prompt has {self.prompt_len} tokens, the target's context holds {target.max_positions}: shorten it.",
+                            "prompt_tokens", n=self.prompt_len, most=target.max_positions)
         if options.verify == "block" and proposer.levels is not None:
             raise UserError(f"--verify block checks chains, and --method {proposer.name} drafts a tree here: take --tree chain or no --verify.")
         self.limit = min(options.max_new_tokens, target.max_positions - self.prompt_len)

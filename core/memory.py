@@ -104,7 +104,7 @@ def guarded(target: Any, name: str) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not is_out(error):
             raise
-        raise EnvironmentFailure(_run_sentence(target.model, name, target.device)) from None
+        raise EnvironmentFailure(_run_sentence(target.model, name, target.device), "memory") from None
 
 
 def _run_sentence(model: Any, name: str, device: torch.device) -> str:

@@ -50,14 +50,14 @@ def parse_shape(text: str) -> tuple[int, ...]:
     """`3x2x1` -> candidates per depth. Raises UserError."""
     parts = text.lower().split("x")
     if not all(p.isdecimal() and len(p) < 9 and int(p) > 0 for p in parts):
-        raise UserError(f"--tree wants chain, auto or candidates per depth like 3x2x1, not {text[:40]!r}.")
+        raise UserError(f"--tree wants chain, auto or candidates per depth like 3x2x1, not {text[:40]!r}.", "shape", setting="tree", given=text[:40])
     shape = tuple(map(int, parts))
     nodes, width = 0, 1
     for branches in shape:
         width *= branches
         nodes += width
     if nodes > 128:
-        raise UserError(f"--tree {text} has {nodes} nodes; at most 128 fit one pass.")
+        raise UserError(f"--tree {text} has {nodes} nodes; at most 128 fit one pass.", "shape_big", setting="tree", n=nodes, most=128)
     return shape
 
 

@@ -53,14 +53,14 @@ def _told(act: Callable[[], Iterator[str]]) -> Iterator[str]:
     try:
         yield from act()
     except (UserError, EnvironmentFailure) as error:
-        yield FAILED + json.dumps([type(error).__name__, str(error)]) + "}\n"
+        yield FAILED + json.dumps([type(error).__name__, str(error), error.reason, error.values]) + "}\n"
 
 
 def _heard(line: str) -> str:
     """The line, or the failure in it raised again."""
     if line.startswith(FAILED):
-        kind, words = json.loads(line)["failed"]
-        raise UserError(words) if kind == "UserError" else EnvironmentFailure(words)
+        kind, words, reason, values = json.loads(line)["failed"]
+        raise (UserError if kind == "UserError" else EnvironmentFailure)(words, reason, **values)
     return line
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from spec_ui import watch, words
+from spec_ui import notice, watch, words
 
 TABS = ("watch", "lossless", "faster", "methods", "lesson")
 LIGHT = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
@@ -35,17 +35,22 @@ def _updates(engine: Any, traces: Path, lang: str) -> list[Any]:
     return [header(lang), *tabs, *watch.translated(engine, traces, lang)]
 
 
+def _labelled(code: str) -> dict[str, Any]:
+    return gr.update(value=code, label=words.text(code, "language.label"))
+
+
 def wire(page: gr.Blocks, engine: Any, traces: Path, lang: Any, head: Any, tabs: Any, parts: list[Any], c: dict[str, Any]) -> None:
     labelled = [head, *parts, *(c[name] for name in watch.LABELLED)]
 
-    def choose(code: Any):
+    def choose(code: Any, said: Any):
         code = words.clean(code)
-        return *_updates(engine, traces, code), watch.say("", "info"), watch.say(*watch.live.load_sentence(engine.state(), code))
+        model = watch.say(*watch.live.load_sentence(engine.state(), code))
+        return *_updates(engine, traces, code), notice.again(said, code), model, _labelled(code)
 
-    def opened(request: gr.Request):
-        """What the address says. Every parameter is checked; what is not valid is as if it were not there."""
+    def opened(code: Any, request: gr.Request):
+        """The browser says which language it opens in, the address the rest. What is not valid is as if it were not there."""
         query = dict(request.query_params)
-        code, tab, run = words.clean(query.get("lang")), query.get("tab"), query.get("run")
+        code, tab, run = words.clean(code), query.get("tab"), query.get("run")
         run = run[:60] if isinstance(run, str) else None
         other = code != words.DEFAULT
         first = watch.opened(engine, traces, run, code)
@@ -54,11 +59,12 @@ def wire(page: gr.Blocks, engine: Any, traces: Path, lang: Any, head: Any, tabs:
         for name, value in zip(("prompt", "example", "method"), first):
             k = at + watch.LABELLED.index(name)
             labels[k] = {**labels[k], **(value if isinstance(value, dict) else gr.update(value=value))}
-        notice = first[4] if run is not None or not other else watch.say(words.text(code, "said.recorded"))
-        return *labels, first[3], notice, gr.Tabs(selected=tab) if tab in TABS else gr.skip(), code if other else gr.skip()
+        said = first[4] if run is not None or not other else watch.say(words.text(code, "said.recorded"))
+        return *labels, first[3], said, gr.Tabs(selected=tab) if tab in TABS else gr.skip(), _labelled(code) if other else gr.skip()
 
-    page.load(opened, None, [*labelled, c["player"], c["notice"], tabs, lang], **LIGHT)
-    lang.input(choose, lang, [*labelled, c["notice"], c["model"]], **LIGHT)
+    js = "() => window.Specscope.language()"
+    page.load(opened, lang, [*labelled, c["player"], c["notice"], tabs, lang], js=js, **LIGHT)
+    lang.input(choose, [lang, c["notice"]], [*labelled, c["notice"], c["model"], lang], **LIGHT)
     lang.input(None, lang, None, js="(code) => window.Specscope.setLanguage(code)", **LIGHT)
     for name, part in zip(TABS, parts):
         part.select(None, None, None, js=f"() => window.Specscope.setTab({name!r})", **LIGHT)

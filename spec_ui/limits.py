@@ -37,6 +37,8 @@ class Refused(Exception):
         name = values.get("name")
         if isinstance(name, str) and name.startswith("name."):
             values["name"] = words.text(lang, name)
+        elif isinstance(name, str) and name.startswith("setting."):
+            values["name"] = words.setting(lang, name.removeprefix("setting."))
         return words.text(lang, self.key, **values)
 
 
@@ -91,7 +93,7 @@ def check_settings(given: object, details: Sequence[dict[str, Any]]) -> dict[str
 
 
 def _setting(value: object, d: dict[str, Any]) -> Any:
-    name, kind = d["name"].replace("_", " "), d["kind"]
+    name, kind = f"setting.{d['name']}", d["kind"]
     if kind == "bool":
         if not isinstance(value, bool):
             raise Refused("bad.choice", name=name)

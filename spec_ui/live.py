@@ -90,7 +90,7 @@ def run(
                 return
         yield text, say(*farewell(end, request.method, lang))
     except (UserError, EnvironmentFailure) as error:
-        yield _cut(text), say(str(error), "error")
+        yield _cut(text), say(words.failure(error, lang), "error")
     except Exception as error:  # a bug of ours: the visitor gets a sentence, the log its kind and place (never the prompt)
         place = error.__traceback__
         while place and place.tb_next:

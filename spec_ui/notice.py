@@ -6,10 +6,23 @@ import json
 
 import gradio as gr
 
+from spec_ui import words
+
 
 def say(text: str, kind: str = "info") -> str:
     """`kind`: info, busy or error."""
     return json.dumps({"kind": kind, "text": text})
+
+
+def again(notice: object, lang: object) -> str:
+    """What stands there, in another language; nothing where it is not a sentence of ours (the browser may send anything)."""
+    try:
+        said = json.loads(notice) if isinstance(notice, str) and len(notice) < 4000 else {}
+    except (ValueError, RecursionError):
+        said = {}
+    said = said if isinstance(said, dict) else {}
+    kind = said.get("kind")
+    return say(words.again(said.get("text"), lang), kind if kind in ("busy", "error") else "info")
 
 
 class Notice(gr.HTML):
@@ -24,7 +37,7 @@ class Notice(gr.HTML):
         )
 
     def preprocess(self, payload):
-        return ""
+        return payload
 
     def postprocess(self, value: str | None) -> str:
         return value or "{}"

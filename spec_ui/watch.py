@@ -140,10 +140,9 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
     watched = [c["model"], c["method"], c["settings"], timer]
     timer.tick(partial(_watch_load, engine, traces), [c["method"], lang], watched, **light)
 
-    def first_look(method: Any, request: gr.Request):  # the language's component has not heard of the address yet
-        return _watch_load(engine, traces, method, request.query_params.get("lang"))
-
-    page.load(first_look, c["method"], watched, **light)
+    # the language's component has not heard of the address yet
+    js = "(method) => [method, window.Specscope.language()]"
+    page.load(partial(_watch_load, engine, traces), [c["method"], lang], watched, js=js, **light)
     return c
 
 
@@ -182,8 +181,9 @@ def _method(engine: Any, traces: Path, name: Any, example: Any, lang: Any = DEFA
     note = say(words.text(lang, "said.recorded")) if recording else gr.skip()
     if chosen is None:
         return gr.skip(), recording or gr.skip(), note, gr.skip(), method_settings.value_for([])
-    if not recording and chosen.note:
-        note = say(chosen.note if chosen.lossless else words.text(lang, "said.lossy", note=chosen.note))
+    known = words.table(words.clean(lang)).get(f"note.{name}", chosen.note)
+    if not recording and known:
+        note = say(known if chosen.lossless else words.text(lang, "said.lossy", note=known))
     drafts = gr.update(interactive="draft_len" in chosen.settings)
     return drafts, recording or gr.skip(), note, drafts, method_settings.value_for(live.details_of(engine, name))
 

@@ -44,14 +44,16 @@ const speakers = [];
 let lang = null;
 export const address = createAddress();
 export function language() {
-  if (lang === null) speakIn(lang = langOf(address.read().lang));
+  if (lang === null) speakIn(lang = langOf(address.read().lang ?? browsers()));
   return lang;
 }
+// What a browser of this language opens in where the address says nothing.
+const browsers = () => langOf(String(navigator.language ?? "").split("-")[0].toLowerCase());
 export function onLanguage(act) { speakers.push(act); }
 export function setLanguage(code) {
   speakIn(lang = langOf(code));
   document.documentElement.lang = lang;
-  address.set({ lang: lang === "en" ? null : lang });
+  address.set({ lang: lang === browsers() ? null : lang });
   for (const act of speakers) act(wordsFor(lang));
 }
 export function setTab(name) { address.set({ tab: name === "watch" ? null : name }); }

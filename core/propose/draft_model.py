@@ -68,12 +68,13 @@ class DraftModel(Proposer):
     def build(cls, pair: Pair, tree: str = "chain", vocab: str = "strict") -> Proposer:
         """Raises UserError for a draft that does not fit, or a tree where only chains can run."""
         if tree == "auto":
-            raise UserError("--tree auto has no meaning for --method draft: give the candidates per depth, such as 3x2x1.")
+            raise UserError("--tree auto has no meaning for --method draft: give the candidates per depth, such as 3x2x1.", "shape_auto",
+                            setting="tree")
         shape = None if tree == "chain" else parse_shape(tree)
         if vocab == "intersect" and pair.other_text():
             from core.propose.other_vocab import OtherVocab
             if shape:
-                raise UserError("--vocab intersect drafts chains only: leave --tree out.")
+                raise UserError("--vocab intersect drafts chains only: leave --tree out.", "shape_chain", setting="tree")
             model, _ = pair.draft_of_any_text()         # all its rows: only a draft trained here has fewer, and that speaks the target's text
             return OtherVocab(model, pair.draft_text(), pair.text, pair.target.vocab_size, pair.draft_name("draft"))
         model, token_map = pair.draft_model()
@@ -82,7 +83,8 @@ class DraftModel(Proposer):
         from core.propose.draft_tree import DraftTree
         for who, part in (("target", pair.target.model), ("draft", model)):
             if not isinstance(part, Decoder):
-                raise UserError(f"The {who} runs through transformers, which drafts and verifies chains only: leave --tree out.")
+                raise UserError(f"The {who} runs through transformers, which drafts and verifies chains only: leave --tree out.", "shape_chain",
+                                setting="tree")
         return DraftTree(model, token_map, shape)
 
     def begin(self, ctx: Context) -> None:

@@ -155,7 +155,8 @@ class Eagle(Proposer):
             self.static = StaticTree.full(parse_shape(tree))
         rows = head.config.vocab_size if head.token_map is None else head.token_map.shape[0]
         if self.static and max(self.static.ranks) >= rows:
-            raise UserError(f"--tree {tree} asks for {1 + max(self.static.ranks)} candidates; this head knows {rows} tokens.")
+            raise UserError(f"--tree {tree} asks for {1 + max(self.static.ranks)} candidates; this head knows {rows} tokens.", "shape_wide",
+                            setting="tree", n=1 + max(self.static.ranks), most=rows)
         if tree != "chain":
             self.side_nodes = self.static.nodes if self.static else tree_tokens
             self.levels = self.static.levels if self.static else tree_depth

@@ -108,19 +108,23 @@ def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
     """The layers a draft runs, in order. Raises UserError."""
     if skip_layers:
         if exit_layer != EarlyExit.settings[0].default:
-            raise UserError("Give --exit-layer or --skip-layers, not both: each says which layers the draft runs.")
+            raise UserError("Give --exit-layer or --skip-layers, not both: each says which layers the draft runs.", "not_both",
+                            setting="exit_layer", other="skip_layers")
         skipped = set()
         for part in skip_layers.split(","):
             low, dash, high = part.strip().partition("-")
             if not low.isdecimal() or (dash and not high.isdecimal()) or len(part) > 20:
-                raise UserError(f"--skip-layers wants layers like 8-20,24, not {skip_layers[:40]!r}.")
+                raise UserError(f"--skip-layers wants layers like 8-20,24, not {skip_layers[:40]!r}.", "layers", setting="skip_layers",
+                                given=skip_layers[:40])
             if int(high or low) < int(low):
-                raise UserError(f"--skip-layers counts upwards: {high}-{low}, not {part.strip()}.")
+                raise UserError(f"--skip-layers counts upwards: {high}-{low}, not {part.strip()}.", "layers_order", setting="skip_layers",
+                                low=high, high=low)
             skipped |= set(range(int(low), min(int(high or low), total) + 1))
         if not skipped or max(skipped) >= total:
-            raise UserError(f"--skip-layers {skip_layers} names layers this target does not have (0 to {total - 1}).")
+            raise UserError(f"--skip-layers {skip_layers} names layers this target does not have (0 to {total - 1}).", "layers_missing",
+                            setting="skip_layers", last=total - 1)
         if len(skipped) == total:
-            raise UserError("--skip-layers leaves the draft no layer at all.")
+            raise UserError("--skip-layers leaves the draft no layer at all.", "layers_none", setting="skip_layers")
         return [i for i in range(total) if i not in skipped]
     try:
         number = float(exit_layer)
@@ -128,5 +132,6 @@ def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
         number = -1.0
     layers = int(number) if number.is_integer() else round(number * total) if 0 < number < 1 else 0
     if not 1 <= layers < total:
-        raise UserError(f"--exit-layer wants 1 to {total - 1} layers or a fraction between 0 and 1, not {exit_layer}.")
+        raise UserError(f"--exit-layer wants 1 to {total - 1} layers or a fraction between 0 and 1, not {exit_layer}.", "layer_count",
+                        setting="exit_layer", most=total - 1, given=exit_layer[:40])
     return list(range(layers))

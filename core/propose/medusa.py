@@ -121,11 +121,13 @@ class Medusa(Proposer):
         elif tree != "chain":
             shape = parse_shape(tree)
             if len(shape) > heads.count:
-                raise UserError(f"--tree {tree} is {len(shape)} levels deep; there are {heads.count} Medusa heads.")
+                raise UserError(f"--tree {tree} is {len(shape)} levels deep; there are {heads.count} Medusa heads.", "shape_deep",
+                                setting="tree", n=len(shape), most=heads.count)
             self.tree = StaticTree.full(shape)
         rows = heads.target[0].config.vocab_size if heads.token_map is None else heads.token_map.shape[0]
         if self.tree is not None and max(self.tree.ranks) >= rows:
-            raise UserError(f"--tree {tree} asks for {1 + max(self.tree.ranks)} candidates; these heads know {rows} tokens.")
+            raise UserError(f"--tree {tree} asks for {1 + max(self.tree.ranks)} candidates; these heads know {rows} tokens.", "shape_wide",
+                            setting="tree", n=1 + max(self.tree.ranks), most=rows)
         if self.tree is not None:
             self.side_nodes, self.levels = self.tree.nodes, self.tree.levels
         self.state: Tensor | None = None            # [Ht], of the last token in the target's cache

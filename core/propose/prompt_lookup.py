@@ -57,7 +57,8 @@ class PromptLookup(Proposer):
 
     def __init__(self, ngram_max: int = 3, ngram_min: int = 1, lookup_match: str = "recent") -> None:
         if ngram_min > ngram_max:
-            raise UserError(f"--ngram-min {ngram_min} is more than --ngram-max {ngram_max}.")
+            raise UserError(f"--ngram-min {ngram_min} is more than --ngram-max {ngram_max}.", "more_than", setting="ngram_min", other="ngram_max",
+                            low=ngram_min, high=ngram_max)
         self.low, self.high, self.recent = ngram_min, ngram_max, lookup_match == "recent"
         self.index: NgramIndex | None = None
 

@@ -23,7 +23,7 @@ def test_the_whole_page_in_russian_from_the_address(visit, url):
     assert "пишет по-английски" in user.text("#header") and user.text("#run") == "Запустить"
     assert "модель-черновик" in user.text("#method") and "беседа" in user.text("#example")
     assert "быстрее обычной генерации" in user.text("#player .ss-big") and page.get_attribute("html", "lang") == "ru"
-    user.wait("() => document.querySelector('#model-state').textContent.includes('готова')")
+    user.wait("() => document.querySelector('#model-state').textContent.includes('загружена')")
     for tab, sign in (
         ("Почему ничего не теряется", "Ничего не теряется"),
         ("Почему быстрее", "Почему бывает быстрее"),
@@ -70,3 +70,38 @@ def test_russian_fits(visit, url, width):
     user = visit(url, "?lang=ru", viewport={"width": width, "height": 740})
     user.wait(RUSSIAN)
     assert not user.sideways()
+
+
+def test_a_russian_browser_opens_in_russian_and_the_address_wins(visit, url):
+    user = visit(url, locale="ru-RU")
+    user.wait(RUSSIAN)
+    user.wait("() => document.querySelector('#notice').textContent.includes('Это запись')")
+    user.wait("() => document.querySelector('#model-state').textContent.includes('загружена')")
+    page = user.page
+    assert "быстрее обычной генерации" in user.text("#player .ss-big") and page.get_attribute("html", "lang") == "ru"
+    assert "lang=" not in page.url and "Language" not in page.locator("body").inner_text() and page.get_by_label("Русский").is_checked()
+    page.get_by_label("English").check(force=True)  # said in the address, since this browser would not open in English by itself
+    user.wait("() => location.search.includes('lang=en') && document.querySelector('#run').textContent.trim() === 'Run'")
+    assert user.text("#notice").strip() == "This is a recorded run: play it, or step through it."
+    page.reload()
+    user.wait("() => document.querySelector('#model-state').textContent.includes('ready')")
+    assert user.text("#run") == "Run" and page.get_attribute("html", "lang") == "en"
+    page.get_by_label("Русский").check(force=True)
+    user.wait(RUSSIAN)
+    user.wait("() => !location.search.includes('lang=')")
+
+
+@pytest.mark.parametrize("locale", ["de-DE", "en-GB"])
+def test_every_other_browser_opens_in_english(visit, url, locale):
+    user = visit(url, locale=locale)
+    user.wait("() => document.querySelector('#model-state').textContent.includes('ready')")
+    assert user.text("#run") == "Run" and user.page.get_attribute("html", "lang") == "en" and "lang=" not in user.page.url
+
+
+@pytest.mark.parametrize("lang, nobody, hint", [("en", "nobody", "Plain decoding: one pass"), ("ru", "никто", "Обычная генерация: один проход")])
+def test_a_methods_hint_is_in_the_pages_language(visit, url, lang, nobody, hint):
+    user = visit(url, f"?lang={lang}")
+    user.wait(f"() => document.querySelector('#method').textContent.includes('{nobody}')")
+    user.wait("() => document.querySelector('#model-state').textContent.trim()")
+    user.page.locator("#method").get_by_label(nobody, exact=True).check(force=True)
+    user.wait(f"() => document.querySelector('#notice').textContent.includes('{hint}')")

@@ -113,3 +113,17 @@ def test_bad_requests_are_refused_in_words(engine):
             stream(engine, **bad)
     with pytest.raises(UserError):
         list(engine.stream(RunRequest("word " * 20_000)))
+
+
+def test_a_refused_setting_is_said_in_pieces_too(engine):
+    """For a page that has its own name for the field; the message keeps the flag, for the terminal."""
+    for method, settings, reason, values in (
+            ("draft", {"tree": "banana"}, "shape", {"setting": "tree", "given": "banana"}),
+            ("draft", {"tree": "auto"}, "shape_auto", {"setting": "tree"}),
+            ("draft", {"tree": "16x16"}, "shape_big", {"setting": "tree", "n": 272, "most": 128}),
+            ("lookup", {"ngram_min": 4}, "more_than", {"setting": "ngram_min", "other": "ngram_max", "low": 4, "high": 3}),
+            ("early-exit", {"skip_layers": "9-2"}, "layers_order", {"setting": "skip_layers", "low": "2", "high": "9"}),
+            ("early-exit", {"exit_layer": "900"}, "layer_count", {"setting": "exit_layer", "most": 29, "given": "900"})):
+        with pytest.raises(UserError, match="--") as refused:
+            stream(engine, method=method, settings=settings)
+        assert (refused.value.reason, refused.value.values) == (reason, values)

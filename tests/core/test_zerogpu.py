@@ -115,6 +115,9 @@ def test_errors_cross_as_lines_and_come_out_as_themselves(place):
     engine = module.make_engine()
     with pytest.raises(UserError, match="no method"):
         list(engine.stream(RunRequest("hello", "nope")))
+    with pytest.raises(UserError, match="--ngram-min") as refused:
+        list(engine.stream(RunRequest("hello", "lookup", settings={"ngram_min": 9})))
+    assert refused.value.reason == "more_than" and refused.value.values["low"] == 9
     with pytest.raises(UserError, match="temperature"):
         list(engine.stream(RunRequest("hello", "lookup", temperature=-1.0)))
     assert not engine._busy.locked()

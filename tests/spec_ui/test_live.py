@@ -109,5 +109,29 @@ def test_a_setting_of_another_method_is_refused():
 def test_sentences_come_in_the_visitors_language():
     assert "Готово" in json.loads(run(FakeEngine(), lang="ru")[-1][1])["text"]
     assert "Сначала напишите" in json.loads(run(FakeEngine(), "", *FIELDS[1:], lang="ru")[-1][1])["text"]
-    assert "ещё не готова (62 %)" in json.loads(run(FakeEngine(phase="loading", progress=0.62), lang="ru")[-1][1])["text"]
+    assert "ещё не загружена (62 %)" in json.loads(run(FakeEngine(phase="loading", progress=0.62), lang="ru")[-1][1])["text"]
     assert "Done." in json.loads(run(FakeEngine(), lang="../../x")[-1][1])["text"]
+
+
+@pytest.mark.parametrize(
+    "failure, english, russian",
+    [
+        (
+            UserError("--tree wants chain, not 'banana'.", "shape", setting="tree", given="banana"),
+            "Shape of the draft must be chain, auto or the guesses at each depth, such as 3x2x1, not “banana”.",
+            "Форма черновика: нужно chain, auto или число догадок на каждом уровне, например 3x2x1, а не «banana».",
+        ),
+        (
+            UserError("--ngram-min 4 is more than --ngram-max 3.", "more_than", setting="ngram_min", other="ngram_max", low=4, high=3),
+            "Shortest match (4) must not be more than Longest match (3).",
+            "«Самое короткое совпадение» (4) не может быть больше, чем «Самое длинное совпадение» (3).",
+        ),
+        (UserError("{odd}", "shape", setting="{x}", given="{0}"), "{x} must be chain", "{x}: нужно chain"),
+        (EnvironmentFailure("Busy.", "busy"), "Another run is still going on", "Ещё идёт другая генерация"),
+        (UserError("Only the engine knows.", "no such reason"), "Only the engine knows.", "Only the engine knows."),
+    ],
+)
+def test_the_engines_refusals_name_the_pages_own_fields(failure, english, russian):
+    for lang, sentence in (("en", english), ("ru", russian)):
+        said = json.loads(run(FakeEngine(fail=failure), lang=lang)[-1][1])
+        assert said["kind"] == "error" and said["text"].startswith(sentence) and "--" not in said["text"]

@@ -156,10 +156,65 @@ def test_the_address_of_the_whole_page_is_checked(folder):
     opened = next(f.fn for f in demo.fns.values() if getattr(f.fn, "__name__", "") == "opened")
 
     def ask(**query):
-        return opened(SimpleNamespace(query_params=query))
+        return opened(query.get("lang"), SimpleNamespace(query_params=query))
 
     plain, bad = ask(), ask(lang="__import__", tab="admin", run="x" * 5000)
     assert len(plain) == len(bad)
     assert not any(isinstance(x, str) for x in plain)
     russian = ask(lang="ru", tab="lesson", run="chat-draft")
-    assert russian[-1] == "ru" and russian[-2].selected == "lesson" and "Маленькая модель" in russian[0]
+    assert russian[-1]["value"] == "ru" and russian[-1]["label"] == "Язык" and russian[-2].selected == "lesson" and "Маленькая модель" in russian[0]
+
+
+def test_the_page_has_its_own_words_for_every_method_and_setting():
+    from core import catalog, methods
+    from spec_ui import watch, words
+    from tests.spec_ui.fake_engine import Method
+
+    for name in catalog.WORDS:
+        assert {f"note.{name}", f"method.{name}"} <= set(words.table("en"))
+    for name in methods.all_settings():
+        for lang in words.LANGUAGES:
+            drawn = (ROOT / f"assets/js/words_{lang}.js").read_text(encoding="utf-8")
+            assert f'{name}: ["{words.setting(lang, name)}", ' in drawn, "the field and what is said of it have one name"
+
+    class Engine(FakeEngine):
+        def methods(self):
+            return [*super().methods(), Method("oracle", "oracle", note="It knows.")]
+
+    def hint(method, lang):
+        return json.loads(watch._method(Engine(), ROOT / "nowhere", method, None, lang)[2])["text"]
+
+    assert hint("draft", "en") == words.text("en", "note.draft") and hint("draft", "ru").startswith("Маленькая модель пишет вперёд")
+    assert hint("oracle", "ru") == "It knows."
+
+
+def test_a_notice_is_said_again_in_another_language():
+    from spec_ui import words
+    from spec_ui.notice import again, say
+
+    recorded = say(words.text("en", "said.recorded"))
+    assert json.loads(again(recorded, "ru")) == {"kind": "info", "text": words.text("ru", "said.recorded")}
+    assert again(again(recorded, "ru"), "en") == recorded
+    assert json.loads(again(say(words.text("ru", "live.failed"), "error"), "en"))["kind"] == "error"
+    for bad in (None, 7, "", "[]", '"x"', "{", '{"text": {"a": 1}, "kind": []}', say("not ours"), "[" * 3000):
+        assert json.loads(again(bad, "ru")) == {"kind": "info", "text": ""}
+
+
+def test_every_reason_the_engine_gives_has_words():
+    """Each UserError with a reason, as it stands in the source, says its values in every language."""
+    import ast
+
+    from core.errors import Failure
+    from spec_ui import words
+
+    reasons = {}
+    for path in sorted((ROOT / "core").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            raised = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("UserError", "EnvironmentFailure") and node.args[1:]
+            if raised and isinstance(raised[0], ast.Constant):
+                reasons[raised[0].value] = {k.arg: "tree" if k.arg in ("setting", "other") else k.arg for k in node.keywords}
+    assert {f"wrong.{reason}" for reason in reasons} == {key for key in words.table("en") if key.startswith("wrong.")}
+    for reason, values in reasons.items():
+        for lang in words.LANGUAGES:
+            said = words.failure(Failure("--tree", reason, **values), lang)
+            assert said.endswith(".") and "--" not in said and (values.get("setting") is None or words.setting(lang, "tree") in said)
