@@ -84,6 +84,7 @@ def test_a_russian_browser_opens_in_russian_and_the_address_wins(visit, url):
     user.wait("() => location.search.includes('lang=en') && document.querySelector('#run').textContent.trim() === 'Run'")
     assert user.text("#notice").strip() == "This is a recorded run: play it, or step through it."
     page.reload()
+    page.wait_for_selector("#model-state")
     user.wait("() => document.querySelector('#model-state').textContent.includes('ready')")
     assert user.text("#run") == "Run" and page.get_attribute("html", "lang") == "en"
     page.get_by_label("Русский").check(force=True)
