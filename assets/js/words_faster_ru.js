@@ -1,10 +1,9 @@
 // «Почему это быстрее и когда нет» по-русски. Ключи те же, что в words_faster_en.js. [[термин|слово]] открывает словарь.
-import { fixed, inRussian, percent, probLong, ratio } from "./numbers.js";
+import { fixed, inRussian, percent, plural, probLong, ratio } from "./numbers.js";
 import { RUN_NAME_RU } from "./words_methods_ru.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const { ms } = inRussian;
-const plural = (n, one, few, many) => (n % 10 === 1 && n % 100 !== 11 ? one : n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? few : many);
 const bytes = (n) => (n >= 1e9 ? `${fixed(n / 1e9, 1)} ГБ` : `${Math.round(n / 1e6)} МБ`);
 const drafts = (k) => `${k} ${plural(k, "токеном", "токенами", "токенами")} черновика`;
 const tokens = (n) => `${n} ${plural(n, "токен", "токена", "токенов")}`;

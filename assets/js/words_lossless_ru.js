@@ -1,12 +1,11 @@
 // «Почему ничего не теряется» по-русски. Ключи те же, что в words_lossless_en.js. [[термин|слово]] открывает словарь.
-import { fixed, probLong } from "./numbers.js";
+import { fixed, plural, probLong } from "./numbers.js";
 import { sumText, two } from "./printed.js";
 import { RUN_NAME_RU } from "./words_methods_ru.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const big = (n) => n.toLocaleString("ru-RU");
 const points = (x) => `${fixed(100 * Math.abs(x), Math.abs(x) < 0.01 ? 2 : 1)} процентного пункта`;
-const plural = (n, one, few, many) => (n % 10 === 1 && n % 100 !== 11 ? one : n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? few : many);
 const percents = (n) => `${n} ${plural(n, "процент", "процента", "процентов")}`;
 const after = (n) => `${big(n)} ${plural(n, "раунда", "раундов", "раундов")}`;
 

@@ -1,12 +1,11 @@
 // «Методы» по-русски. Ключи те же, что в words_methods_en.js. [[термин|слово]] открывает словарь.
-import { fixed, inRussian, percent, ratio } from "./numbers.js";
+import { fixed, inRussian, percent, plural, ratio } from "./numbers.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const { secs } = inRussian;
 export const METHOD_NAMES_RU = { plain: "обычная генерация", draft: "модель-черновик", lookup: "прежний текст", suffix: "привычки", "early-exit": "свои слои", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "прежний текст или модель-черновик", "lookup+eagle": "прежний текст или EAGLE" };
 export const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
 export const RUN_NAME_RU = (r) => `${EXAMPLE_NAMES_RU[r.example] ?? r.example} · ${METHOD_NAMES_RU[r.method] ?? r.method}`;
-const plural = (n, one, few, many) => (n % 10 === 1 && n % 100 !== 11 ? one : n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? few : many);
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} МБ`;
 
 export const METHODS_RU = {

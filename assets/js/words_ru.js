@@ -1,12 +1,11 @@
 // Всё, что говорит проигрыватель, по-русски. Ключи те же, что в words_en.js.
-import { capital, fixed, inRussian, probLong, upTo } from "./numbers.js";
+import { capital, fixed, inRussian, plural, probLong, upTo } from "./numbers.js";
 import { quoted, short } from "./glyphs.js";
 import { byRatio } from "./bars_model.js";
 import { apart, compared } from "./printed.js";
 
 const { ms, secs } = inRussian;
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
-const plural = (n, one, few, many) => (n % 10 === 1 && n % 100 !== 11 ? one : n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? few : many);
 const tokens = (n) => `${n} ${plural(n, "токен", "токена", "токенов")}`;
 const list = (parts) => parts.join(", ");
 

@@ -2,7 +2,7 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import { LANGUAGES, langOf, speakIn, wordsFor } from "../../../assets/js/languages.js";
 import { apart, sumText, two } from "../../../assets/js/printed.js";
-import { ms, prob, probLong, ratio, times } from "../../../assets/js/numbers.js";
+import { ms, plural, prob, probLong, ratio, times } from "../../../assets/js/numbers.js";
 import { EN } from "../../../assets/js/words_en.js";
 import { RU } from "../../../assets/js/words_ru.js";
 
@@ -43,6 +43,13 @@ test("numbers are written as the language writes them", () => {
   assert.deepEqual(all(), ["0,23", "0,003", "0,9970", ">0,9999", "0,23", "1,23×", "1,50", "2,1 ms", "0,031", "0,20 + 0,30 = 0,50", "0,5401", "0,5404"]);
   assert.match(RU.verdict(d), /u = 0,31 < p\/q = 0,54/);
   speakIn("en");
+});
+
+test("Russian counts in its own forms", () => {
+  const form = (n) => plural(n, "токен", "токена", "токенов");
+  assert.deepEqual([1, 21, 101].map(form), Array(3).fill("токен"));
+  assert.deepEqual([2, 4, 23].map(form), Array(3).fill("токена"));
+  assert.deepEqual([0, 5, 11, 12, 14, 20, 111, 112].map(form), Array(8).fill("токенов"));
 });
 
 test("terms in the sentences are in the glossary of their language", () => {
