@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 import types
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -43,6 +44,19 @@ def quantize_(model, config, filter_fn=None, device=None):
 '''
 
 
+@contextmanager
+def fresh(package):
+    """As if nothing had imported the package yet, be it the real one; afterwards as before."""
+    def take():
+        return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == package}
+    before = take()
+    try:
+        yield
+    finally:
+        take()
+        sys.modules.update(before)
+
+
 @pytest.fixture
 def torchao(tmp_path, monkeypatch):
     (tmp_path / "site" / "torchao").mkdir(parents=True)
@@ -52,9 +66,8 @@ def torchao(tmp_path, monkeypatch):
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: torchao\nVersion: 9.8.7\n")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    yield
-    for name in [n for n in sys.modules if n.split(".")[0] == "torchao"]:
-        del sys.modules[name]
+    with fresh("torchao"):
+        yield
 
 
 @pytest.mark.parametrize(("kind", "device", "dtype", "error", "words"), [
@@ -83,11 +96,8 @@ def test_a_package_that_cannot_be_imported_is_named_and_its_warnings_are_not_sho
     (tmp_path / "torchao" / "__init__.py").write_text("import logging\nlogging.getLogger('torchao').warning('other hardware')\n")
     (tmp_path / "torchao" / "quantization.py").write_text("from torch import what_no_torch_has\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    try:
-        with pytest.raises(EnvironmentFailure, match=r"torchao is installed but cannot be imported \(cannot import name .*pip install -U torchao"):
-            quantize._import("torchao.quantization")
-    finally:
-        sys.modules.pop("torchao")
+    with fresh("torchao"), pytest.raises(EnvironmentFailure, match=r"torchao is installed but cannot be imported .*pip install -U torchao"):
+        quantize._import("torchao.quantization")
     assert not caplog.records
 
 
