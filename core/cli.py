@@ -37,6 +37,8 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error), 2)
     except EnvironmentFailure as error:
         return _fail(str(error), 1)
+    except ModuleNotFoundError as error:        # a checkout with torch alone, say
+        return _fail(f"This command needs a package that is not installed: pip install {error.name}.", 1)
     except (MemoryError, RuntimeError) as error:        # of torch's own errors, want of memory alone is no bug
         from core import memory
         if not memory.is_out(error):

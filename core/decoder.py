@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention.bias import CausalBias, causal_lower_right
 
 from core import rope
 from core.cache import KVCache, Window
 from core.config import DecoderConfig
 from core.linear import Linear
+
+FLASH = {("cuda", 2)}    # device and bytes of a number for which flash attention takes a chain; a mask in memory asks for a slower kernel
 
 
 @dataclass
@@ -48,7 +51,8 @@ class Layer(nn.Module):
         return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
 
     def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
-        """x [B, K, H]; mask [G*K, entries that the cache shows] additive, or None: causal over this pass alone (or K = 1)."""
+        """x [B, K, H]; mask [G*K, entries that the cache shows] additive, or None: causal over this pass alone (or K = 1),
+        or a CausalBias: causal over all, said to the kernel instead of written down."""
         c, (B, K, _) = self.c, x.shape
         group = c.num_heads // c.num_kv_heads
         heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # q heads, then k heads, then v heads
@@ -62,8 +66,8 @@ class Layer(nn.Module):
         k, v = k.transpose(1, 2), v.transpose(1, 2)                               # [B, kv heads, K, D]
         if cache is not None:
             k, v = cache.write(index, k, v)
-        if mask is None and K > 1:
-            out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, is_causal=True, enable_gqa=group > 1)
+        if K > 1 and (mask is None or isinstance(mask, CausalBias)):
+            out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=group > 1)
             return self.o(out.transpose(1, 2).reshape(B, K, -1))
         # the queries that share a kv head become more rows of one attention: keys are read once and never repeated
         q = q.view(B, K, c.num_kv_heads, group, c.head_dim).permute(0, 2, 3, 1, 4).reshape(B, c.num_kv_heads, group * K, c.head_dim)
@@ -171,12 +175,14 @@ class Decoder(nn.Module):
         return self._rope
 
     def _mask(self, start: int, K: int, shape: PassShape | None) -> Tensor | None:
-        """Additive mask [G*K, start + K], or None where none is needed."""
+        """Additive mask [G*K, start + K], or what Layer.attention takes instead."""
         window = self.config.sliding_window
         sliding = window is not None and start + K > window
         if shape is None and not sliding and (K == 1 or start == 0):
             return None
         if shape is None and not sliding:
+            if (self.device.type, self.dtype.itemsize) in FLASH:
+                return causal_lower_right(K, start + K)
             mask = self._causal(start, K)
         else:
             query = start + (shape.depth if shape is not None else torch.arange(K, device=self.device))

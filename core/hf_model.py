@@ -193,7 +193,9 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
         if names:
             raise UserError(f"{folder}: tensor {names[0]!r} {is_}.")
     if spread:
-        return HFModel(model, folder.name, device, {"placement": dict(Counter(str(d) for d in model.hf_device_map.values()))})
+        placed = getattr(model, "hf_device_map", None)      # absent where one device took all of it after all
+        where = placed.values() if placed else [model.device]
+        return HFModel(model, folder.name, device if placed else None, {"placement": dict(Counter(map(str, where)))})
     if quantize_to:
         return HFModel(model, folder.name, None, {"quantize": quantize.apply(model, quantize_to, device, dtype, model.get_output_embeddings())})
     return HFModel(model.to(device), folder.name)

@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 import { barRows, logitGap, pinAt } from "./bars_model.js";
 import { short, tail, visible } from "./glyphs.js";
 import { prob } from "./numbers.js";
-import { closingTable, draftStates, settleIndex, tableFor } from "./steps.js";
+import { closingTable, draftStates, offered, settleIndex, tableFor } from "./steps.js";
 
 // The text before a table's position: all rounds before, then the drafted path down to `after`.
 export function contextBefore(trace, r, after) {
@@ -56,15 +56,17 @@ export function createBars(words) {
     const settled = step.phase === "settle" && end >= 0;
     const drawn = settled && (sel === "end" || d?.verdict === "rejected") ? round.emitted[end].id : null;
     const open = ["accepted", "rejected", "not_reached"].includes(state);
-    const shown = d && !(d.verdict === "rejected" && open) ? { ...table, residual: null } : table;
+    // Siblings that were not drawn are each certain of themselves: their q are no law together, so only p is drawn.
+    const siblings = offered(round, table.after), listed = siblings.length > 1 && siblings.every((x) => x.q > 0.9999);
+    const shown = { ...table, residual: d && !(d.verdict === "rejected" && open) ? null : table.residual, q: listed ? null : table.q };
     const refused = sel === "end" && round.emitted[end].kind === "recovered" ? round.drafted.find((x) => x.verdict === "rejected") : null;
     const m = barRows(shown, { drafted: d ? d.id : refused?.id ?? null, drawn });
     const context = contextBefore(trace, step.r, table.after);
-    const bonus = !m.hasQ;
+    const bonus = !m.hasQ && !listed;
     const title = el("h3", {});
-    if (!context) title.textContent = bonus ? words.bars.titleStartBonus : words.bars.titleStart;
+    if (!context) title.textContent = m.hasQ ? words.bars.titleStart : words.bars.titleStartBonus;
     else {
-      const [head, quote] = (bonus ? words.bars.titleBonus : words.bars.title)(tail(context));
+      const [head, quote] = (m.hasQ ? words.bars.title : words.bars.titleBonus)(tail(context));
       title.append(`${head} `, el("q", { text: quote, dir: "auto" }));
     }
     const who = d ?? refused, greedy = round.drafted.length ? round.drafted[0].u === null : Number(trace.run?.sampling?.temperature) === 0;
@@ -77,11 +79,12 @@ export function createBars(words) {
       el("thead", { class: "ss-vh" }, el("tr", {}, ...words.bars.head.slice(0, m.hasResidual ? 3 : 2).map((h) => el("th", { scope: "col", text: h })))),
       el("tbody", {}, ...rows.map((r) => row(r, m, mine, pin, hideP))));
     const notes = [];
-    if (pin !== null) notes.push(words.bars.pinNote(who));
-    if (m.hasQ && m.overlap !== null && !hideP) notes.push(words.bars.overlap(m.overlap));
+    if (pin !== null && !listed) notes.push(words.bars.pinNote(who));
+    if (open && d.u !== null && d.verdict !== "not_reached" && siblings.length > 1 && d !== siblings[0]) notes.push(words.bars.left(d, listed));
+    if (m.overlap !== null && !hideP && (m.hasQ || listed)) notes.push(listed ? words.bars.overlapAll(siblings.length, Math.min(1, m.overlap)) : siblings.length > 1 ? words.bars.overlapFirst(siblings.length, m.overlap) : words.bars.overlap(m.overlap));
     if (m.rows.some((r) => r.others && r.isDrawn)) notes.push(words.bars.drawnAmongOthers(round.emitted[end].text));
     if (greedy && !hideP && logitGap(table) !== null) notes.push(words.bars.gap(logitGap(table)));
-    root.replaceChildren(title, el("p", { class: "ss-sub", text: bonus ? words.bars.subBonus : greedy ? words.bars.subGreedy : words.bars.sub }), el("div", { class: `ss-tablewrap${m.hasResidual ? " ss-with-residual" : m.hasQ ? "" : " ss-single"}` }, body),
+    root.replaceChildren(title, el("p", { class: "ss-sub", text: bonus ? words.bars.subBonus : listed ? words.bars.subListed(siblings.map((x) => x.text)) : greedy ? words.bars.subGreedy : words.bars.sub }), el("div", { class: `ss-tablewrap${m.hasResidual ? " ss-with-residual" : m.hasQ ? "" : " ss-single"}` }, body),
       m.hasResidual ? el("p", { class: "ss-sub ss-resnote" }, el("i", { class: "ss-piece ss-residual" }), words.bars.residual) : "",
       el("p", { class: "ss-note" }, ...notes.map((n) => el("span", { text: `${n} ` }))));
   }

@@ -1,7 +1,7 @@
 // The tab "Why it is faster, and when not": measured costs, the closed form on them, a run as a point on it, acceptance by position.
 import { el, say } from "./dom.js";
 import { alphaChart, costChart, lengthChart, positionChart } from "./faster_charts.js";
-import { expectation, MOST_DRAFTS, propagated, ratiosFor, runFacts } from "./faster_model.js";
+import { expectation, filled, MOST_DRAFTS, propagated, ratiosFor, runFacts } from "./faster_model.js";
 import { prose, rich } from "./glossary.js";
 import { short } from "./glyphs.js";
 import { fixed, probLong, ratio } from "./numbers.js";
@@ -9,14 +9,19 @@ import { cleanRuns, createRunChips, liveRun, loadRun } from "./runs.js";
 import { costsOf, floorSeconds, passParts, passPoints, passSeconds } from "./theory.js";
 import { FASTER_EN } from "./words_faster_en.js";
 
+let wished = false;   // this visitor asked for a measurement; another one's changes nothing here
+
 export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null } = {}) {
   const recorded = cleanRuns(runs), w = words.model;
-  let calibration = null, entry = null, trace = null, facts = null, source = "run", state = { alpha: 0.6, k: 4, c: 0.1, v: () => 1 }, expected = expectation(state), queued = 0;
+  let calibration = null, entry = null, trace = null, facts = null, source = "run", state = { alpha: 0.6, k: 4, c: 0.1, load: 0, v: () => 1 }, expected = expectation(state), queued = 0;
   const costsNow = () => (source === "machine" && calibration ? calibration : costsOf(trace?.run?.costs ?? entry?.costs ?? {}));
-  const charts = { cost: costChart(words, costsNow), length: lengthChart(words, () => ({ state, facts, expected })), alpha: alphaChart(words, () => ({ state, facts, expected })), position: positionChart(words, () => facts?.positions ?? []) };
+  // A recording was timed at its own costs: its measured speed is no point among those of this machine. Nor is a tree one on a chain's curves.
+  const elsewhere = () => source === "machine" && entry?.name !== "live";
+  function shown() { return { state: { ...state, v: filled(state.v, state.load) }, facts: !facts || facts.tree ? null : { ...facts, measured: elsewhere() ? null : facts.measured }, expected }; }
+  const charts = { cost: costChart(words, costsNow), length: lengthChart(words, shown), alpha: alphaChart(words, shown), position: positionChart(words, () => facts?.positions ?? []) };
 
   const from = el("p", { class: "ss-sub" }), costWords = el("p", { class: "ss-say" }), floorWords = el("p", { class: "ss-note" }), status = el("p", { class: "ss-sub ss-measuring", role: "status" });
-  const ask = () => { button.disabled = true; say(status, words.costs.busy); measure?.(); };
+  const ask = () => { wished = button.disabled = true; say(status, words.costs.busy); measure?.(); };
   const button = el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "measure", text: words.costs.measure, onclick: ask });
   const chips = createRunChips(w.run, (e) => (e.name === "live" ? w.live : w.name(e)), open), runStatus = el("p", { class: "ss-sub", role: "status" });
   const sourceBox = el("fieldset", { class: "ss-choice" }, el("legend", { text: w.costs }), ...["machine", "run"].map((s) => el("label", {}, el("input", { type: "radio", name: "ss-costs-from", value: s, onchange: () => { source = s; fromRun(false); } }), el("span", { text: w.costsFrom[s] }))));
@@ -24,7 +29,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     const out = el("output", {}), input = el("input", { type: "range", class: "ss-range", min, max, step, "data-key": key, "aria-label": w[key], oninput: () => { state = { ...state, [key]: Number(input.value) }; queue(); } });
     return { root: el("label", { class: "ss-slider" }, el("span", {}, `${w[key]} `, out), input), set(x) { input.value = x; out.textContent = show(x); input.setAttribute("aria-valuetext", show(x)); } };
   };
-  const sliders = { alpha: slider("alpha", 0, 1, 0.01, (x) => probLong(x)), k: slider("k", 1, MOST_DRAFTS, 1, String), c: slider("c", 0, 1, 0.005, (x) => fixed(x, 2)) };
+  const sliders = { alpha: slider("alpha", 0, 1, 0.01, (x) => probLong(x)), k: slider("k", 1, MOST_DRAFTS, 1, String), c: slider("c", 0, 1, 0.005, (x) => fixed(x, 2)), load: slider("load", 0, 1, 0.05, (x) => w.loaded(x)) };
   const vOut = el("output", {}), vBox = el("p", { class: "ss-slider" }, `${w.v} `, vOut), big = el("b"), bigLabel = el("span"), why = el("p", { class: "ss-say", "aria-live": "polite" }), breaks = el("p", { class: "ss-note" }), today = el("p", { class: "ss-say" }), slowRun = el("p", { class: "ss-slowwords" });
   const positionWords = el("p", { class: "ss-say" }), positionPanel = el("section", { class: "ss-panel" }, el("h2", { text: words.position.title }), prose(words.glossary, words.position.lead, "ss-lead"), charts.position.root, positionWords);
   const result = el("div", { class: "ss-expected-result", "data-slow": "no" }, el("div", { class: "ss-stat ss-big" }, big, bigLabel), el("div", {}, why, breaks));
@@ -32,8 +37,8 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
   root.replaceChildren(el("div", { class: "ss ss-explain" },
     el("section", { class: "ss-panel" }, el("h2", { text: words.costs.title }), prose(words.glossary, words.costs.lead, "ss-lead"), el("div", { class: "ss-chartgrid" }, el("div", {}, el("h3", { text: words.costs.chart }), from, charts.cost.root), el("div", { class: "ss-besides" }, costWords, floorWords, button, el("p", { class: "ss-sub", text: words.costs.measureNote }), status))),
     el("section", { class: "ss-panel ss-model" }, el("h2", { text: w.title }), prose(words.glossary, w.lead, "ss-lead"), el("div", { class: "ss-controlrow" }, chips.root, sourceBox), runStatus,
-      el("div", { class: "ss-sliders" }, ...Object.values(sliders).map((s) => s.root), vBox, el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "reset", text: w.reset, onclick: () => fromRun(true) })),
-      result, el("div", { class: "ss-pairgrid" }, el("section", {}, el("h3", { text: w.overLength }), charts.length.root), el("section", {}, el("h3", { text: w.overAlpha }), charts.alpha.root)), legend, today, slowRun),
+      el("div", { class: "ss-sliders" }, sliders.alpha.root, sliders.k.root, sliders.c.root, vBox, sliders.load.root, el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "reset", text: w.reset, onclick: () => fromRun(true) })),
+      prose(words.glossary, w.many, "ss-note"), result, el("div", { class: "ss-pairgrid" }, el("section", {}, el("h3", { text: w.overLength }), charts.length.root), el("section", {}, el("h3", { text: w.overAlpha }), charts.alpha.root)), legend, today, slowRun),
     positionPanel));
 
   const queue = () => { if (!queued) queued = requestAnimationFrame(draw); };
@@ -57,7 +62,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
   function fromRun(all) {
     const own = ratiosFor(costsOf(trace?.run?.costs ?? {}), facts?.method), r = ratiosFor(costsNow(), facts?.method, own?.c ?? null) ?? own;
     if (r) state = { ...state, c: r.c, v: r.v };
-    if (all && facts) state = { ...state, alpha: facts.alpha, k: facts.k };
+    if (all && facts) state = { ...state, alpha: facts.alpha, k: facts.k, load: 0 };
     queue();
   }
 
@@ -81,9 +86,10 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
   function draw() {
     queued = 0;
     drawCosts();
-    expected = expectation(state);
-    for (const key of ["alpha", "k", "c"]) sliders[key].set(state[key]);
-    vOut.textContent = fixed(state.v(state.k), 2);
+    const { state: now } = shown();
+    expected = expectation(now);
+    for (const key of Object.keys(sliders)) sliders[key].set(state[key]);
+    vOut.textContent = fixed(now.v(now.k), 2);
     charts.length.redraw();
     charts.alpha.redraw();
     const slow = expected.speed < 1;
@@ -93,14 +99,15 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     say(bigLabel, w.big(expected.speed));
     say(why, slow ? w.slower(state.k, expected.yields, expected) : w.yields(state.k, expected.yields, expected.all));
     breaks.replaceChildren(...rich(words.glossary, `${w.breakEven(state.k, expected.breakEven, state.alpha)} ${w.best(...expected.best, state.alpha)}`));
-    legend.hidden = today.hidden = positionPanel.hidden = !facts;
+    today.hidden = positionPanel.hidden = !facts;
+    legend.hidden = !facts || facts.tree;
     if (!facts) { slowRun.hidden = true; return; }
-    say(today, w.today({ ...facts, expected: propagated(facts, state) }));
+    say(today, facts.tree ? w.todayTree(facts) : w.today({ ...facts, expected: propagated(facts, state), elsewhere: elsewhere() }));
     const slower = facts.measured !== null && facts.measured < 1 && facts.cost;
     slowRun.hidden = !slower;
     say(slowRun, slower ? w.slowRun(facts.cost) : "");
     charts.position.redraw();
-    say(positionWords, words.position.sentence(facts.positions[0].share, facts.positions[0].interval, facts.alpha));
+    say(positionWords, words.position.sentence(facts.positions));
   }
 
   // value: {"calibration": {...}} or {"error": "one sentence"}, JSON text from spec_ui/faster.py.
@@ -111,7 +118,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     say(status, typeof v.error === "string" ? v.error : "");
     if (v.calibration && passPoints(v.calibration.pass_s).length) {
       calibration = costsOf(v.calibration);
-      source = "machine";
+      if (wished) source = "machine";
       fromRun(false);
     }
     queue();
@@ -119,10 +126,10 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
 
   // Called when the tab comes into sight: the run in Watch may be another one by now.
   function refresh() {
-    const live = liveRun(), entries = [...recorded, ...(live ? [live] : [])];
+    const live = liveRun(), entries = [...recorded.filter((e) => e.tested > 0), ...(live ? [live] : [])];
     if (!entries.length) { say(runStatus, w.noRuns); queue(); return; }
     const keep = entries.find((e) => e.name === entry?.name && e.name !== "live");   // a live run may have grown: it is read anew
-    const first = keep ?? (live && (!entry || entry.name === "live") ? live : entries.find((e) => e.tested > 0) ?? entries[0]);
+    const first = keep ?? (live && (!entry || entry.name === "live") ? live : entries[0]);
     chips.draw(entries, first);
     if (!keep) open(first); else queue();
   }

@@ -1,17 +1,20 @@
 // What the charts of "Why it is faster" show, as plain numbers.
 import { roundCost, speedup, tally } from "./tally.js";
 import { bestLength, breakEven, expectedTokens, ratios, speedUp, wilson } from "./theory.js";
-import { finite } from "./trace.js";
+import { finite, isTree } from "./trace.js";
+import { byPosition } from "./whatif_model.js";
 
 export const MOST_DRAFTS = 10;
 
-// A run: how often its drafts were kept (with Wilson's interval), how many it drafted, what was measured.
+// A run: how often its drafts were kept (with Wilson's interval), how many it drafted, what was measured. The prompt's pass is in no round
+// of the closed form, so it is left out of `measured` too. In a tree one of several branches is kept at a depth: `alpha` is that of the first.
 export function runFacts(trace) {
-  const t = tally(trace), s = speedup(trace), set = finite(Number(trace.run?.draft_len));
+  const t = tally(trace), s = speedup(trace), set = finite(Number(trace.run?.draft_len)), tree = trace.rounds.some(isTree), seen = byPosition(trace);
   if (!t.tested) return null;
-  const drafted = t.drafted / t.draftRounds;
-  return { tested: t.tested, accepted: t.accepted, alpha: t.testedRate, interval: wilson(t.accepted, t.tested), k: Math.min(MOST_DRAFTS, Math.max(1, set || Math.round(drafted))), method: String(trace.run?.method ?? ""),
-    measured: s.measured ? s.ratio : null, cost: roundCost(trace), positions: t.byPosition.map((x, i) => ({ ...x, share: x.accepted / x.drafted, interval: wilson(x.accepted, x.drafted), iid: t.testedRate ** (i + 1) })) };
+  const drafted = seen.reduce((n, x) => n + x.drafted, 0) / t.draftRounds, alpha = tree ? seen[0].accepted / seen[0].drafted : t.testedRate;
+  return { tree, headline: s.measured ? s.ratio : null,
+    tested: t.tested, accepted: t.accepted, alpha, interval: wilson(t.accepted, t.tested), k: Math.min(MOST_DRAFTS, Math.max(1, set || Math.round(drafted))), method: String(trace.run?.method ?? ""),
+    measured: s.measured ? s.writing : null, cost: roundCost(trace), positions: seen.map((x, i) => ({ ...x, share: x.accepted / x.drafted, interval: wilson(x.accepted, x.drafted), iid: alpha ** (i + 1) })) };
 }
 
 // c and v for a method from costs in the shape of theory.costsOf. A map of draft steps is by method; a number is the run's own.
@@ -20,6 +23,9 @@ export function ratiosFor(costs, method, fallback = null) {
   const r = ratios({ passes: costs.passes, draft: finite(own) ?? 0 });
   return r && finite(own) === null && fallback !== null ? { ...r, c: fallback } : r;
 }
+
+// A pass that other requests fill already, in part (0 = as measured) or wholly (1: each token more costs a step of its own).
+export const filled = (v, load) => (k) => v(k) + load * Math.max(0, k + 1 - v(k));
 
 export function expectation({ alpha, k, c, v }) {
   const yields = expectedTokens(alpha, k), draft = k * c, pass = v(k);

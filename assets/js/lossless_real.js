@@ -6,11 +6,11 @@ import { createLaws } from "./lossless_bars.js";
 import { fromTable } from "./lossless_model.js";
 import { short, tail } from "./glyphs.js";
 import { createRunChips, liveRun, loadRun } from "./runs.js";
-import { tableFor } from "./steps.js";
+import { offered, tableFor } from "./steps.js";
 
-// Pure: the drafted tokens of a round that have both laws on record, with their categories.
+// Pure: the drafted tokens of a round that stand alone at their place (no siblings in a tree) and have both laws on record, with their categories.
 export function positions(round) {
-  return round.drafted.map((d, i) => ({ i, d, table: tableFor(round, i) })).map((x) => ({ ...x, cats: x.table ? fromTable(x.table) : null })).filter((x) => x.cats);
+  return round.drafted.map((d, i) => ({ i, d, table: tableFor(round, i) })).map((x) => ({ ...x, cats: x.table ? fromTable(x.table) : null })).filter((x) => x.cats && offered(round, x.d.parent).length === 1);
 }
 
 // Pure: the place to begin with: a tested token where the laws overlap about half way, so that there is something to see.
@@ -74,7 +74,7 @@ export function createReal(words, runs) {
 
   // Called when the tab comes into sight: the run in Watch may be another one by now.
   function refresh() {
-    const live = liveRun(), entries = [...runs, ...(live ? [live] : [])];
+    const live = liveRun(), entries = [...runs.filter((e) => e.tested > 0), ...(live ? [live] : [])];
     if (!entries.length) { say(status, w.noRuns); return; }
     const keep = entries.find((e) => e.name === entry?.name && (e.name !== "live" || e.trace === trace));
     const first = keep ?? entries.find((e) => e.temperature > 0 && e.accepted > 0) ?? entries[0];

@@ -3,7 +3,7 @@ import { el, icon, say } from "./dom.js";
 import { pieces } from "./glyphs.js";
 import { fixed, ratio, upTo } from "./numbers.js";
 import { laneOf, laneRate, plainLane, reached, sameStart } from "./race_model.js";
-import { isGreedy } from "./trace.js";
+import { finite, isGreedy } from "./trace.js";
 import { exampleName, loadRun } from "./runs.js";
 
 export const RACE_SPEEDS = [0.25, 0.5, 1, 2, 4];
@@ -102,7 +102,8 @@ export function createRaceView(words, runs) {
   function build() {
     const race = sameStart(all.filter((x) => !off.has(x.key))), shown = race.lanes, sampled = shown.filter((x) => !isGreedy(x.trace)).length;
     say(rule, [w.sameTokens(race.tokens), race.stretched ? w.stretched : "", sampled ? w.sampled(sampled < shown.length) : w.greedy].filter(Boolean).join(" "));
-    lanes = shown.map((x) => createLane(w, x.lane, x.note));
+    const heat = (x) => finite(x.trace.run?.sampling?.temperature), mixed = new Set(shown.map(heat)).size > 1;
+    lanes = shown.map((x) => createLane(w, x.lane, [x.note, mixed && heat(x) !== null ? w.heat(heat(x)) : ""].filter(Boolean).join(". ")));
     lanesBox.replaceChildren(...lanes.map((l) => l.root));
     end = Math.max(0.1, ...shown.map((x) => x.lane.end));
     scrub.max = end;

@@ -22,9 +22,9 @@ export async function loadRun(entry) {
   return (await cache.get(entry.path)).trace;
 }
 
-// The run in the Watch tab if it is a live one: the page's own memory, nothing is asked for.
+// The run in the Watch tab if it is a live one that drafts: the page's own memory, nothing is asked for.
 export function liveRun() {
-  const player = (window.Specscope?.players ?? []).filter((p) => p.trace?.source === LIVE && p.trace.rounds.length > 1).at(-1);
+  const player = (window.Specscope?.players ?? []).filter((p) => p.trace?.source === LIVE && p.trace.rounds.some((r) => r.drafted.length)).at(-1);
   return player ? { name: LIVE, trace: player.trace, method: String(player.trace.run?.method ?? "") } : null;
 }
 

@@ -1,20 +1,28 @@
 // The result at one glance: the speed-up first, the three numbers behind it beside it.
 import { el, say } from "./dom.js";
 import { fixed, percent, rate, ratio } from "./numbers.js";
-import { plainStep, roundCost, speedup, tally } from "./tally.js";
+import { passSpread, roundCost, speedup, tally, UNEVEN } from "./tally.js";
 
 // Pure: what the four figures say for a trace as far as it has come.
 export function headline(trace, words) {
   const t = tally(trace), s = speedup(trace), cost = roundCost(trace), plainOnly = t.rounds > 1 && t.drafted === 0;
-  const step = plainStep(trace);
   const out = { big: ratio(s.ratio), label: words.speed.none, estimate: false, slow: false, why: "", perRound: t.perRound === null ? "–" : fixed(t.perRound, 2), tested: percent(t.testedRate), testedLabel: words.tested(t),
-    perSecond: rate(t.perSecond), versus: step ? words.versus(rate(1 / step)) : "" };
-  if (plainOnly) return { ...out, big: "1×", label: words.speed.plainRun, versus: "" };
+    perSecond: rate(t.perSecond), versus: s.plain_s > 0 ? words.versus(rate(s.tokens / s.plain_s)) : "" };
+  if (plainOnly) return { ...out, big: "1×", label: words.speed.plainRun, versus: "", testedLabel: words.notTested };
   if (s.ratio === null) return out;
   out.slow = s.measured && s.ratio < 1;   // no verdict before plain decoding has a time of its own
   out.estimate = !s.measured;
   out.label = s.measured ? words.speed.measured(s.ratio) : words.speed.estimate;
-  if (cost && s.measured) out.why = out.slow ? words.speed.whySlow(cost) : words.speed.why(cost);
+  if (cost && s.measured) out.why = [out.slow ? words.speed.whySlow(cost) : words.speed.why(cost), ...besides(trace, s, t, words)].join(" ");
+  return out;
+}
+
+// What else stands between a round's cost and yield and the headline: the prompt's pass, rounds without a draft, a busy machine.
+function besides(trace, s, t, words) {
+  const idle = t.rounds - 1 - t.draftRounds, spread = passSpread(trace), out = [];
+  if (idle > 0) out.push(words.speed.idle(idle, t.rounds - 1));
+  if (s.writing !== null && Math.abs(s.writing / s.ratio - 1) > 0.03) out.push(words.speed.prompt(s.writing, s.ttft_s, s.spec_s));
+  if (spread && spread[1] > UNEVEN * spread[0]) out.push(words.speed.uneven(...spread));
   return out;
 }
 
@@ -23,7 +31,7 @@ export function soFar(trace, step, settled) {
   const upto = step.r + (settled ? 1 : 0);
   if (upto >= trace.rounds.length || upto < 2) return null;
   const part = { ...trace, rounds: trace.rounds.slice(0, upto) }, t = tally(part), s = speedup(part);
-  return { upto: upto - 1, ratio: s.ratio, perRound: t.perRound, tested: t.testedRate, perSecond: t.perSecond };
+  return { upto: upto - 1, ratio: t.drafted ? s.ratio : null, perRound: t.perRound, tested: t.testedRate, perSecond: t.perSecond };
 }
 
 export function createStats(words) {

@@ -7,6 +7,9 @@ export function depths(round) {
   return out;
 }
 
+// The drafted tokens offered at one place (behind `after`), in the order of their verdicts: one in a chain, some in a tree.
+export const offered = (round, after) => round.drafted.filter((d) => d.parent === after);
+
 // Indices in the order in which the verdicts fall: left to right in a chain; by depth in a tree.
 export function verdictOrder(round) {
   const order = round.drafted.map((_, i) => i).filter((i) => round.drafted[i].verdict !== "not_reached");

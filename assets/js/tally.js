@@ -2,7 +2,7 @@
 import { finite } from "./trace.js";
 
 export function tally(trace, upto = trace.rounds.length) {
-  const t = { tokens: 0, rounds: 0, drafted: 0, accepted: 0, tested: 0, draftRounds: 0, draftTokens: 0, draft_s: 0, draftRound_s: 0, byPosition: [] };
+  const t = { tokens: 0, rounds: 0, drafted: 0, accepted: 0, tested: 0, draftRounds: 0, draftTokens: 0, draft_s: 0, draftRound_s: 0 };
   let before = 0;
   for (const r of trace.rounds.slice(0, upto)) {
     t.rounds += 1;
@@ -12,14 +12,11 @@ export function tally(trace, upto = trace.rounds.length) {
       t.draftTokens += r.emitted.length;
       t.draft_s += r.draft_s;
       t.draftRound_s += r.elapsed_s - before;
-      r.drafted.forEach((d, i) => {
+      for (const d of r.drafted) {
         t.drafted += 1;
         if (d.verdict !== "not_reached") t.tested += 1;
         if (d.verdict === "accepted") t.accepted += 1;
-        const at = (t.byPosition[i] ||= { drafted: 0, accepted: 0 });
-        at.drafted += 1;
-        at.accepted += d.verdict === "accepted" ? 1 : 0;
-      });
+      }
     }
     before = r.elapsed_s;
   }
@@ -27,7 +24,7 @@ export function tally(trace, upto = trace.rounds.length) {
   t.ttft_s = trace.rounds.length ? trace.rounds[0].elapsed_s : 0;
   t.perRound = t.draftRounds ? t.draftTokens / t.draftRounds : null;
   t.testedRate = t.tested ? t.accepted / t.tested : null;
-  t.perSecond = t.tokens > 1 && t.elapsed_s > t.ttft_s ? (t.tokens - 1) / (t.elapsed_s - t.ttft_s) : null;
+  t.perSecond = t.elapsed_s > 0 ? t.tokens / t.elapsed_s : null;   // the prompt's pass included, as everywhere
   return t;
 }
 
@@ -58,9 +55,18 @@ export function speedup(trace) {
     have += r.emitted.length;
     if (have >= n) { spec = r.elapsed_s; break; }
   }
-  const plain_s = plain.times[n - 1];
-  return { ratio: spec > 0 ? plain_s / spec : null, measured: plain.measured, tokens: n, plain_s, spec_s: spec };
+  const plain_s = plain.times[n - 1], writing = spec > t.ttft_s && plain_s > plain.times[0] ? (plain_s - plain.times[0]) / (spec - t.ttft_s) : null;
+  return { ratio: spec > 0 ? plain_s / spec : null, writing, measured: plain.measured, tokens: n, plain_s, spec_s: spec, ttft_s: t.ttft_s };
 }
+
+// How unevenly passes of the same size were timed: [quick, slow] seconds of nine in ten of the most frequent size; null for too few.
+export function passSpread(trace) {
+  const sizes = new Map();
+  for (const r of trace.rounds.slice(1)) sizes.set(r.drafted.length, [...(sizes.get(r.drafted.length) ?? []), r.verify_s]);
+  const times = [...sizes.values()].sort((a, b) => b.length - a.length)[0]?.sort((a, b) => a - b) ?? [];
+  return times.length < 10 ? null : [times[Math.floor(0.05 * times.length)], times[Math.ceil(0.95 * times.length) - 1]];
+}
+export const UNEVEN = 1.6;   // slow over quick: from here on the machine was doing something else as well
 
 // Why the ratio is what it is: what a drafting round costs, in plain steps, against what it yields.
 export function roundCost(trace) {

@@ -8,10 +8,11 @@ export function createLength(words, changed) {
   const bars = el("div", { class: "ss-lengths", role: "radiogroup", "aria-label": words.label }), note = el("p", { class: "ss-note", "aria-live": "polite" });
   const one = el("span", { class: "ss-oneline", "aria-hidden": "true" }, el("span", { text: words.one })), from = el("p", { class: "ss-sub" }), axis = el("span", { class: "ss-sub", "aria-hidden": "true" });
   const root = el("section", { class: "ss-wlength" }, el("h3", { text: words.title }), from, el("div", { class: "ss-lengthbox" }, bars, one), axis, note);
-  let data = null, chosen = null, trace = null, count = -1;
+  let data = null, chosen = null, picked = false, trace = null, seen = "";
 
   function choose(k, focus = false) {
     chosen = k;
+    picked = true;
     show();
     if (focus) bars.querySelector('[aria-checked="true"]').focus();
     changed?.();
@@ -36,15 +37,16 @@ export function createLength(words, changed) {
     say(note, [words.say(x), x.speed !== null && x.speed < 1 ? words.slow : "", data.best ? words.best(data.best) : "", x.measured ? "" : words.beyond].filter(Boolean).join(" "));
   }
   function draw(next) {
-    if (next === trace && next.rounds.length === count) return;
-    if (next !== trace) chosen = null;
+    const now = `${next.rounds.length}/${next.plain?.elapsed_s.length ?? 0}`;   // a live run grows, and plain decoding is timed after it
+    if (next === trace && now === seen) return;
+    if (next !== trace) picked = false;
     trace = next;
-    count = next.rounds.length;
+    seen = now;
     data = lengths(next);
-    chosen ??= data?.own ?? 4;
+    if (!picked) chosen = data?.own ?? 4;
     show();
   }
   // The lesson opens its step anew: a length chosen before is no answer yet.
-  function reset() { trace = null; count = -1; }
+  function reset() { trace = null; seen = ""; }
   return { root, draw, reset, get state() { return { chosen, best: data?.best ?? null }; } };
 }

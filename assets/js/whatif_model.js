@@ -1,6 +1,6 @@
 // What if: a recorded position as a handful of categories that can be changed, and what then would have happened. Pure functions.
 import { normalise, overlap, residual, setWeight } from "./lossless_model.js";
-import { finite } from "./trace.js";
+import { finite, isTree } from "./trace.js";
 import { ratios } from "./theory.js";
 import { depths } from "./steps.js";
 import { roundCost, tally } from "./tally.js";
@@ -109,7 +109,7 @@ export function lengths(trace, most = LENGTHS) {
     return { k: i + 1, chance: x, measured: Boolean(seen[i]), tokens, cost, speed: cost ? tokens / cost : null };
   });
   const best = r ? rows.reduce((b, x) => (x.speed > b.speed ? x : b)).k : null;
-  return { rows, best, alpha, measured: seen.length, cost: real?.cost ?? null, drafts, own, timed: Boolean(trace.plain) };
+  return { rows, best, alpha, measured: seen.length, cost: real?.cost ?? null, drafts, own, tree: trace.rounds.some(isTree), timed: Boolean(trace.plain) };
 }
 
 // The ids and texts of the output before a table's position: rounds before, then the drafted path down to `after`.

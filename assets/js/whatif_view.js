@@ -4,11 +4,11 @@ import { createBranch } from "./branch_view.js";
 import { el, say } from "./dom.js";
 import { short } from "./glyphs.js";
 import { createLaws } from "./lossless_bars.js";
-import { closingTable, tableFor } from "./steps.js";
+import { closingTable, offered, tableFor } from "./steps.js";
 import { agree, atTemperature, ceiling, judge, sandbox, summary, withLaw } from "./whatif_model.js";
 import { createLength } from "./whatif_length.js";
 import { createRoll } from "./whatif_roll.js";
-import { fixed } from "./numbers.js";
+import { probLong } from "./numbers.js";
 
 export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
   const w = words.whatif, at = el("p", { class: "ss-sub" }), body = el("div", { class: "ss-whatif" });
@@ -47,7 +47,7 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     const s = summary(cats), mine = s.cats[box.at], j = judge(mine, u), percentU = Math.min(1, j.threshold ?? 0) * 100;
     slider.value = u;
     slider.style.setProperty("--ss-keep", `${percentU.toFixed(2)}%`);
-    say(uName, `u ${fixed(u, 2)}`);
+    say(uName, `u ${probLong(u)}`);
     const sentence = j.threshold === null ? w.u.impossible : j.certain ? w.u.certain(j.threshold) : w.u[j.verdict === "accepted" ? "kept" : "rejected"](u, j.threshold);
     say(verdict, sentence);
     slider.setAttribute("aria-valuetext", sentence);
@@ -70,17 +70,19 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     view = next;
     if (!root.open) return;
     const { trace, step, sel } = next, round = trace.rounds[step.r], now = `${step.r}/${sel}/${trace.rounds.length}/${trace.name ?? ""}`;
+    length.draw(trace);
     if (now === key && !force) return;
     key = now;
     d = typeof sel === "number" ? round.drafted[sel] : null;
     const table = d ? tableFor(round, sel) : sel === "end" ? closingTable(round) : null;
     box = d && table ? sandbox(table, { drafted: d.id, drawn: round.emitted.at(-1)?.id ?? null }) : null;
-    if (box && box.at < 0) box = null;
+    const several = d !== null && offered(round, d.parent).length > 1;   // p/q judges one token at a place
+    if (box && (box.at < 0 || several)) box = null;
+    say(none, several ? w.several : w.none);
     none.hidden = Boolean(box);
     places.hidden = !box;
     say(at, d ? w.at(d.text) : "");
     if (box) { start(); show(); }
-    length.draw(trace);
     branch.draw(trace, step.r, table);
   }
   return { root, draw, length, reset() { key = ""; box = null; },

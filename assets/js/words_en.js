@@ -1,5 +1,5 @@
 // Every sentence the player says, in English. A translation is one more file with the same keys.
-import { capital, count, fixed, ms, probLong, secs, upTo } from "./numbers.js";
+import { capital, count, fixed, ms, probLong, ratio, secs, times, upTo } from "./numbers.js";
 import { quoted, short } from "./glyphs.js";
 import { byRatio } from "./bars_model.js";
 import { apart, compared } from "./printed.js";
@@ -93,11 +93,15 @@ export const EN = {
     plainRun: "no draft: this is plain decoding itself",
     badge: "estimate so far",
     why: (c) => `A drafting round costs ${fixed(c.cost, 2)} plain steps and yields ${fixed(c.yield, 2)} tokens.`,
+    idle: (n, all) => `${n} of ${all} rounds drafted nothing.`,
+    prompt: (x, s, all) => `The prompt's pass, ${secs(s)} of ${secs(all)}, is the same for both: without it ${ratio(x)}.`,
+    uneven: (quick, slow) => `The machine was busy: passes of one size took ${ms(quick)} to ${ms(slow)}. Take the ratio with care.`,
     whySlow: (c) => `Slower here, because a drafting round costs ${fixed(c.cost, 2)} plain steps and yields only ${fixed(c.yield, 2)} tokens.`,
   },
   perRound: "tokens a drafting round: its kept drafts and the one the target adds",
   tested: (t) => (t.tested ? `of tested drafts accepted, ${t.accepted} of ${t.tested}` : "of tested drafts accepted"),
-  perSecond: "tokens a second, not counting the wait for the first",
+  notTested: "drafts: plain decoding has none",
+  perSecond: "tokens a second, the prompt's pass included",
   versus: (x) => `vs ${x} plain`,
 
   bars: {
@@ -108,6 +112,10 @@ export const EN = {
     subGreedy: "Temperature 0: all of p stands on the target's first choice, all of q on the draft's.",
     subBonus: "No draft reached this position: the token is drawn from p itself.",
     overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the one token drafted at this place is accepted, whichever it is.`,
+    overlapFirst: (n, x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the first of the ${n} tokens drafted at this place is accepted.`,
+    overlapAll: (n, x) => `Together these ${n} hold ${probLong(x)} of p: the chance that one of them is accepted.`,
+    subListed: (texts) => `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here, one after the other, none of them by dice: each has q = 1 on itself.`,
+    left: (d, listed) => `u was compared with what the refusals before it had left of p, ${listed ? "rescaled to 1" : "over q"}: ${times(d.threshold)}.`,
     others: "all others", head: ["token", "target p over draft q", "residual"],
     residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
     pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both laws at its place.",

@@ -5,6 +5,7 @@ import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 const bytes = (n) => (n >= 1e9 ? `${fixed(n / 1e9, 1)} GB` : `${Math.round(n / 1e6)} MB`);
 const drafts = (k) => (k === 1 ? "one draft" : `${k} drafts`);
+const places = (all) => (all.length === 1 ? `position ${all[0]}` : `positions ${all.join(", ")}`);
 const tokens = (n) => (n === 1 ? "one token" : `${n} tokens`);
 
 export const FASTER_EN = {
@@ -21,7 +22,7 @@ export const FASTER_EN = {
     floorSentence(c, s, share, more) {
       const wide = { bfloat16: 2, float16: 2, float32: 4, float64: 8 }[more.dtype], size = wide ? ` (${Math.round(c.weights / wide / 1e6)} million numbers of ${wide} bytes, ${more.dtype}${more.packed ? `; the file packs them smaller, as ${more.packed}, and they are unpacked once` : ""})` : "";
       const head = `The weights are ${bytes(c.weights)}${size}. Memory here delivers ${bytes(c.memory)} a second, so reading them takes at least ${ms(s)}: ${share >= 0.995 ? "as long as" : `${percent(share)} of`} a pass for one token.`;
-      const parts = `By the measured line a pass takes ${ms(more.once)} once and ${more.each ? ms(more.each) : "next to nothing"} for each token in it`;
+      const parts = `By the measured line from one to five tokens a pass takes ${ms(more.once)} once and ${more.each ? ms(more.each) : "next to nothing"} for each token in it`;
       if (share >= 0.5) return `${head} ${parts}: most of what is spent once is that reading.`;
       return `${head} So on this machine it is not the memory that decides: the rest is arithmetic and the fixed work of starting it. ${parts}; ${more.five < 2 ? `what is spent once is shared by all, and so a pass over 5 still takes only ${fixed(more.five, 2)} times one.` : `so little is shared, and a pass over 5 takes ${fixed(more.five, 2)} times one.`}`;
     },
@@ -36,6 +37,8 @@ export const FASTER_EN = {
     run: "Run", live: "the run in Watch", name: RUN_NAME_EN, noRuns: "No recorded run is here yet.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
     costs: "Costs of", costsFrom: { machine: "this machine", run: "the recording" },
     alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", v: "Pass over k + 1 tokens v (measured)", reset: "As in this run",
+    load: "Other requests in the same pass", loaded: (x) => (x === 0 ? "none, as measured" : x === 1 ? "full: each token costs a step" : percent(x)),
+    many: "A server writes for many people in one pass: checking k drafts for each of 32 requests is a pass over 32 · (k + 1) tokens. The fuller the pass, the less is free in it: pull the last slider to see where drafting stops paying.",
     big: (s) => (s >= 1 ? "expected, times plain speed" : "expected: slower here"),
     yields: (k, t, cost) => `A round of ${drafts(k)} yields ${fixed(t, 2)} tokens and costs ${fixed(cost, 2)} plain steps.`,
     slower: (k, t, parts) => `Slower here, because a round of ${drafts(k)} costs ${fixed(parts.all, 2)} plain steps (${fixed(parts.draft, 2)} for drafting, ${fixed(parts.pass, 2)} for the pass) and yields only ${fixed(t, 2)} tokens.`,
@@ -49,9 +52,12 @@ export const FASTER_EN = {
       const head = `In this run ${f.accepted} of ${f.tested} tested drafts were kept: α = ${probLong(f.alpha)}, and with 95 % confidence between ${probLong(f.interval[0])} and ${probLong(f.interval[1])}. `;
       const form = `The closed form (the formula above) makes ${ratio(f.expected[1])} of it (${ratio(f.expected[0])} to ${ratio(f.expected[2])})`;
       if (f.measured === null) return `${head}${form}; plain decoding was not measured.`;
+      const whole = f.headline !== null && Math.abs(f.measured / f.headline - 1) > 0.03 ? ` (${ratio(f.headline)} with the prompt's pass, which no draft makes shorter)` : "";
+      if (f.elsewhere) return `${head}${form} at the costs of this machine. The run itself was timed at its own: ${ratio(f.measured)}${whole}. Choose the recording's costs to compare the two.`;
       const inside = f.measured >= f.expected[0] && f.measured <= f.expected[2];
-      return `${head}${form}; measured: ${ratio(f.measured)}. ${inside ? `That lies within the range, which ${f.expected[2] / f.expected[0] > 1.15 ? `is wide: ${f.tested} tested drafts cannot say more` : "is narrow"}.` : f.measured > f.expected[1] ? "The run did better: its costs, when it ran, were not those shown here, or acceptance is not the same at every place." : "The run did worse: the form knows no time between the passes, and a busy machine does not keep to the costs shown here."}`;
+      return `${head}${form}; measured: ${ratio(f.measured)}${whole}. ${inside ? `That lies within the range, which ${f.expected[2] / f.expected[0] > 1.15 ? `is wide: ${f.tested} tested drafts cannot say more` : "is narrow"}.` : f.measured > f.expected[1] ? "The run did better: its costs, when it ran, were not those shown here, or acceptance is not the same at every place." : "The run did worse: the form knows neither rounds that draft less than k or nothing at all, nor time between the passes, and a busy machine does not keep to the costs shown here."}`;
     },
+    todayTree: (f) => `This run drafted trees, several tokens at a place; the closed form is for one chain of guesses, so the run is no point in these charts, and the slider α stands at the share of rounds that kept a token of the first level.${f.measured === null ? "" : ` Measured: ${ratio(f.measured)}.`}${f.cost ? ` A drafting round cost ${fixed(f.cost.cost, 2)} plain steps and yielded ${fixed(f.cost.yield, 2)} tokens.` : ""}`,
     slowRun: (cost) => `Slower here, because a drafting round cost ${fixed(cost.cost, 2)} plain steps and yielded only ${fixed(cost.yield, 2)} tokens.`,
     noDraft: "Nothing was drafted in this run.",
   },
@@ -60,6 +66,11 @@ export const FASTER_EN = {
     lead: "The closed form takes every draft for equally likely to be kept. Then the share of rounds that keep the i-th draft falls as αⁱ (circles). Bars: what this run did, over the rounds that drafted an i-th token; whiskers: 95 %.",
     head: ["position", "accepted", "drafted", "share", "95 %", "αⁱ"], label: (rows) => `Acceptance by position. ${rows.join(" ")}`, row: (i, share, a) => `Position ${i}: ${percent(share)}, expected ${percent(a)}.`,
     x: "position in the draft", bar: "this run", iid: "αⁱ",
-    sentence: (first, [low, high], alpha) => (low > alpha ? "The first draft is kept more often than the average: later drafts stand on the draft's own guesses and fit less well." : high < alpha ? "The first draft is kept less often than the average: where the first one fits, the text is easy and the later ones fit too." : `At the first position the run fits the assumption: α = ${probLong(alpha)} lies inside the whisker of ${percent(first)}.`),
+    // Every position is judged, not the first alone.
+    sentence(rows) {
+      const more = rows.flatMap((r, i) => (r.interval[0] > r.iid ? [i + 1] : [])), fewer = rows.flatMap((r, i) => (r.interval[1] < r.iid ? [i + 1] : []));
+      if (!more.length && !fewer.length) return "At every position αⁱ lies inside the whisker: the run does not contradict equal chances.";
+      return [more.length ? `At ${places(more)} more is kept than equal chances would give: where the first guesses fit, the text is easy and the next ones fit too.` : "", fewer.length ? `At ${places(fewer)} less is kept than equal chances would give: later drafts stand on the draft's own guesses.` : ""].filter(Boolean).join(" ");
+    },
   },
 };

@@ -69,6 +69,6 @@ export const LOSSLESS_EN = {
     ["What is the residual?", "Take p and cut away what both laws agree on. What is left of p, max(0, p − q), is what the drafts cannot deliver: tokens the draft proposes too seldom. Rescaled to sum to 1, that is the [[residual]]. It is drawn from after a rejection only, and rejections happen precisely as often as that mass is missing: 1 − [[overlap]]."],
     ["Why must the first rejection stop the round?", "Every later draft was written as the continuation of the rejected token. With another token in its place the text before them is another one, and the target's laws that the same [[pass]] computed for them do not belong to this text. They are never tested; the next [[round]] drafts again from the new text."],
     ["Why is the bonus free?", "The pass that checks k drafts also computes the target's law behind the last of them. If all are kept, that law is ready, and one more token is drawn from [[p]] itself. Nothing was drafted there, so nothing needs testing."],
-    ["Does a bad draft hurt?", "Only the clock. Set q as far from p as you like: the overlap shrinks, more is resampled, and the sum is still p. A poor draft makes a slow run, not a different text."],
+    ["Does a bad draft hurt?", "Only the clock. Set q as far from p as you like: the overlap shrinks, more is resampled, and the sum is still p. A poor draft makes a slow run, not another law."],
   ],
 };

@@ -8,6 +8,7 @@ export const WHATIF_EN = {
   lead: "Change one thing at the chosen token and see what would have happened. Everything here is worked out on this page.",
   at: (text) => `The draft here was ${quoted(text)}.`,
   none: "No draft was made at this place. Choose a drafted token above.",
+  several: "Several tokens were drafted at this place, one after the other; the dice and bars of this panel are for one. Choose a drafted token that stands alone, or a run without a tree.",
   reset: "As it was",
   u: { title: "… the dice had fallen otherwise?", label: "u, the random number", how: "Drag u, or focus it and use the arrow keys. It keeps the draft while it lies in the coloured part, below p/q.",
     kept: (u, t) => `${compared({ u, threshold: t, verdict: "accepted" }, "p/q")}: the draft is kept.`, rejected: (u, t) => `${compared({ u, threshold: t, verdict: "rejected" }, "p/q")}: the draft is rejected, and what follows it is never looked at.`,
@@ -26,7 +27,7 @@ export const WHATIF_EN = {
     say: (x) => `Drafting ${x.k}: ${fixed(x.tokens, 2)} tokens a round are to be expected${x.cost ? `, a round costs ${fixed(x.cost, 2)} plain steps, so ${ratio(x.speed)} the speed of plain decoding` : ""}.`,
     best: (k) => `With these costs ${k} is best.`, slow: "Below 1: slower than plain decoding.", beyond: "The run never drafted that far: that part is its average acceptance, carried on.",
     one: "1×: plain decoding", axis: (speed) => (speed ? "Height: speed, times plain decoding. Below: draft length. Pale: never drafted in this run. Red: slower than plain." : "Height: tokens a round. Below: draft length."),
-    from: (x) => (x.cost === null ? "Costs are the calibrated ones of a draft step and a pass." : `A round of this run cost ${fixed(x.cost, 2)} plain steps${x.timed ? ", as in the headline" : ""}, with ${upTo(x.drafts, 1)} drafts on average. Other lengths: the calibrated costs of a draft step and of a pass, in proportion to that. The prompt's own pass, which the headline counts too, is left out.`), none: "This run drafted nothing." },
+    from: (x) => (x.cost === null ? "Costs are the calibrated ones of a draft step and a pass." : `A round of this run cost ${fixed(x.cost, 2)} plain steps${x.timed ? ", as in the headline" : ""}, with ${upTo(x.drafts, 1)} ${x.tree ? "levels of drafts" : "drafts"} on average. Other lengths: the calibrated costs of a draft step and of a pass, in proportion to that. The prompt's own pass, which the headline counts too, is left out.`), none: "This run drafted nothing." },
   branch: { title: "… the text had gone on otherwise?", lead: "The live model goes on from here. It needs the model to be loaded; the settings in the controls are used.", force: "Force this token here", go: "Go on from it, live", edit: "Edit the text so far", goText: "Go on from this text, live",
     tooLong: (n, most) => `The text so far has ${n} characters; at most ${most} fit.`, tooMany: (n, most) => `There are ${n} tokens before this place; at most ${most} fit.` },
 };

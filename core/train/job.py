@@ -92,7 +92,9 @@ def _prepare(args: argparse.Namespace) -> Plan:
     taps = _taps(args, target.config.num_layers)
     root = Path(args.cache) if args.cache else out / "cache"
     known = _vocabulary(root / "vocabulary.json", sources, max(8000, args.vocab_size or 0), target, eos)
-    caches = [FeatureCache(root / _name(f, t), t, taps, known, target) for f, t in zip(files, sources)]
+    caches: list[FeatureCache] = []
+    for file, texts in zip(files, sources):     # a first one that holds more layers than asked for sets them for all
+        caches.append(FeatureCache(root / _name(file, texts), texts, caches[0].taps if caches else taps, known, target))
     if len({c.taps for c in caches}) > 1:
         raise UserError(f"{root} holds features of different layers for different files; choose another --cache.")
     taps = [*caches[0].taps]

@@ -387,3 +387,10 @@ def test_costs_of_a_trace_are_replayed(models, capsys, tmp_path):
 def test_a_draft_for_another_method_is_refused(models, capsys):
     code, _, err = run(capsys, argv(models, "--prompt", "Hi", "--method", "lookup"))
     assert code == 2 and "--method draft" in err
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert cli.main(["run", "--prompt", "hello"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "pip install tqdm." in said

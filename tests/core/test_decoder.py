@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.nn.attention.bias import causal_lower_right
 from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
-from core import rope, weights
+from core import decoder, rope, weights
 from core.config import DecoderConfig
 from core.decoder import PassShape
 from core.target import PREFILL, DecoderTarget
@@ -69,6 +70,21 @@ def test_prefill_steps_and_blocks(both, cuts):
         at += n
     close(torch.cat(got), want)
     assert cache.length == cache.capacity == 40
+
+
+@pytest.mark.filterwarnings("ignore")       # that the CPU has no such kernel
+@torch.inference_mode()
+def test_a_mask_that_is_said_to_the_kernel(both, monkeypatch):
+    """As with CUDA, where flash attention then runs."""
+    want, ours = both
+    said = []
+    monkeypatch.setattr(decoder, "FLASH", {("cpu", 4)})
+    monkeypatch.setattr(decoder, "causal_lower_right", lambda *size: said.append(size) or causal_lower_right(*size))
+    cache, got = ours.new_cache(40), []
+    for start, end in ((0, 12), (12, 13), (13, 18), (18, 40)):
+        got.append(ours(TOKENS[:, start:end], cache)[0])
+    close(torch.cat(got), want)
+    assert said == ([] if ours.config.sliding_window else [(5, 18), (22, 40)])
 
 
 @pytest.mark.parametrize("kept", [0, 1, 3, 5])

@@ -83,9 +83,12 @@ def test_transformers_gets_a_device_map_and_the_record_its_placement(tmp_path, m
     monkeypatch.setattr(hf_model, "can_spread", lambda: True)
     real, maps = transformers.AutoModelForCausalLM.from_pretrained, []
 
-    def placed(*args, device_map=None, **more):
+    def whole(*args, device_map=None, **more):
         maps.append(device_map)
-        model, info = real(*args, **more)
+        return real(*args, **more)
+
+    def placed(*args, **more):
+        model, info = whole(*args, **more)
         model.hf_device_map = {"model.embed_tokens": 0, "model.layers.0": 0, "model.layers.1": "cpu"}
         return model, info
 
@@ -94,6 +97,9 @@ def test_transformers_gets_a_device_map_and_the_record_its_placement(tmp_path, m
     model = hf_model.load(folder, torch.float32, CUDA)
     assert maps == ["auto"] and model.notes == {"placement": {"0": 2, "cpu": 1}} and model.device == CUDA
     assert HFTarget(model).device == CUDA
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", whole)        # one device took all of it
+    model = hf_model.load(folder, torch.float32, CUDA)
+    assert maps == ["auto"] * 2 and model.notes == {"placement": {"cpu": 1}} and model.device == CPU
 
 
 def test_a_load_that_runs_out_says_what_would_fit(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 import types
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -43,6 +44,19 @@ def quantize_(model, config, filter_fn=None, device=None):
 '''
 
 
+@contextmanager
+def fresh(package):
+    """As if nothing had imported the package yet, be it the real one; afterwards as before."""
+    def take():
+        return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == package}
+    before = take()
+    try:
+        yield
+    finally:
+        take()
+        sys.modules.update(before)
+
+
 @pytest.fixture
 def torchao(tmp_path, monkeypatch):
     (tmp_path / "site" / "torchao").mkdir(parents=True)
@@ -52,14 +66,14 @@ def torchao(tmp_path, monkeypatch):
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: torchao\nVersion: 9.8.7\n")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    yield
-    for name in [n for n in sys.modules if n.split(".")[0] == "torchao"]:
-        del sys.modules[name]
+    with fresh("torchao"):
+        yield
 
 
 @pytest.mark.parametrize(("kind", "device", "dtype", "error", "words"), [
     ("int2", CUDA, BF16, UserError, "int8, int4"), ("int8", CPU, torch.float32, UserError, "bfloat16 or float16, not float32"),
-    ("int4", CPU, BF16, UserError, "needs a CUDA GPU"), ("int8", CPU, BF16, EnvironmentFailure, "pip install torchao[.]"),
+    ("int4", CPU, BF16, EnvironmentFailure, "pip install bitsandbytes[.]"),
+    ("int8", CPU, BF16, EnvironmentFailure, "pip install torchao or pip install bitsandbytes[.]"),
     ("int4", CUDA, BF16, EnvironmentFailure, "pip install torchao or pip install bitsandbytes"),
     ("int4", CUDA, F16, EnvironmentFailure, "pip install bitsandbytes[.]")])
 def test_what_cannot_be_is_said_before_anything_is_read(kind, device, dtype, error, words, monkeypatch):
@@ -68,12 +82,30 @@ def test_what_cannot_be_is_said_before_anything_is_read(kind, device, dtype, err
         quantize.check(kind, device, dtype)
 
 
-@pytest.mark.parametrize(("there", "kind", "dtype", "want"), [
-    ({"torchao", "bitsandbytes"}, "int4", BF16, "torchao"), ({"torchao", "bitsandbytes"}, "int4", F16, "bitsandbytes"),
-    ({"bitsandbytes"}, "int8", BF16, "bitsandbytes"), ({"torchao"}, "int8", F16, "torchao")])
-def test_which_package_does_it(there, kind, dtype, want, monkeypatch):
+@pytest.mark.parametrize(("there", "kind", "device", "dtype", "want"), [
+    ({"torchao", "bitsandbytes"}, "int4", CUDA, BF16, "torchao"), ({"torchao", "bitsandbytes"}, "int4", CUDA, F16, "bitsandbytes"),
+    ({"bitsandbytes"}, "int8", CUDA, BF16, "bitsandbytes"), ({"torchao"}, "int8", CUDA, F16, "torchao"),
+    ({"torchao", "bitsandbytes"}, "int4", CPU, BF16, "bitsandbytes"), ({"torchao", "bitsandbytes"}, "int8", CPU, BF16, "torchao")])
+def test_which_package_does_it(there, kind, device, dtype, want, monkeypatch):
     monkeypatch.setattr(quantize.util, "find_spec", lambda name: name if name in there else None)
-    assert quantize.check(kind, CUDA, dtype) == want
+    assert quantize.check(kind, device, dtype) == want
+
+
+def test_a_package_that_cannot_be_imported_is_named_and_its_warnings_are_not_shown(tmp_path, monkeypatch, caplog):
+    (tmp_path / "torchao").mkdir()
+    (tmp_path / "torchao" / "__init__.py").write_text("import logging\nlogging.getLogger('torchao').warning('other hardware')\n")
+    (tmp_path / "torchao" / "quantization.py").write_text("from torch import what_no_torch_has\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with fresh("torchao"), pytest.raises(EnvironmentFailure, match=r"torchao is installed but cannot be imported .*pip install -U torchao"):
+        quantize._import("torchao.quantization")
+    assert not caplog.records
+
+
+def test_a_torchao_without_these_configs_is_too_old(monkeypatch):
+    monkeypatch.setattr(quantize, "_import", lambda name: types.SimpleNamespace(Int4WeightOnlyConfig=lambda group_size: None))
+    for kind in quantize.KINDS:
+        with pytest.raises(EnvironmentFailure, match=f"too old for --quantize {kind}"):
+            quantize._torchao(nn.Module(), kind, CUDA, BF16, {"x": nn.Linear(64, 64)})
 
 
 def test_a_pair_runs_quantised_and_its_record_says_so(torchao, tmp_path):
@@ -126,7 +158,8 @@ def test_bitsandbytes_layers_take_the_place_of_the_models(monkeypatch):
     fake = types.ModuleType("bitsandbytes")
     fake.nn = types.SimpleNamespace(Linear4bit=Four, Linear8bitLt=Eight, Params4bit=parameter, Int8Params=parameter)
     monkeypatch.setitem(sys.modules, "bitsandbytes", fake)
-    model = tiny.decoder(0, torch.float32, qkv_bias=True)
+    monkeypatch.setattr(quantize.metadata, "version", lambda name: "0.46.0")
+    model = tiny.decoder(0, torch.float32, qkv_bias=True, hidden_size=64, intermediate_size=128, head_dim=16)
     want = model(torch.tensor([[1, 2, 3]]))
     layers = {n: m for n, m in model.named_modules() if isinstance(m, Linear) and m is not model.head}
     quantize._bitsandbytes(model, "int4", CPU, torch.float32, layers)
@@ -136,4 +169,10 @@ def test_bitsandbytes_layers_take_the_place_of_the_models(monkeypatch):
     eight = {"layers.0.o": model.layers[0].o}
     quantize._bitsandbytes(model, "int8", CPU, torch.float32, eight)
     assert isinstance(model.layers[0].o, Eight) and made[-2:] == [False, {"has_fp16_weights": False}]
-    assert model.layers[0].o.weight.dtype == F16
+    assert model.layers[0].o.weight.dtype == F16 and not model.layers[0].o.training
+    for n_in, n_out in ((96, 64), (64, 48)):
+        with pytest.raises(UserError, match="inputs 64 and whose outputs 32 divide"):
+            quantize._bitsandbytes(nn.Module(), "int4", CPU, BF16, {"x": nn.Linear(n_in, n_out)})
+    monkeypatch.setattr(quantize.metadata, "version", lambda name: "0.45.5")
+    with pytest.raises(EnvironmentFailure, match=r"0\.46 or newer"):
+        quantize._bitsandbytes(nn.Module(), "int8", CPU, BF16, {"x": nn.Linear(64, 64)})

@@ -59,6 +59,18 @@ def test_from_file_to_a_draft_that_loads(kind: str, folder: Path, file: Path, tm
     assert json.loads((out / "training.json").read_text())["tokens_seen"] >= 500
 
 
+def test_more_text_joins_features_of_more_layers(folder: Path, file: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.jsonl"
+    data.write(more, [Text((1, 2, 3), (4, 5, 6, 7))] * 8)
+    def words(out: str, *rest: str) -> argparse.Namespace:
+        return arguments("eagle", "--target", str(folder), "--cache", str(tmp_path / "cache"), "--out", str(tmp_path / out), "--tokens", "100",
+                         "--vocab-size", "30", "--neurons", "16", *rest)
+    assert main.main(words("a", "--data", str(file), "--taps", "1,2,3")) == 0
+    assert main.main(words("b", "--data", str(file), str(more), "--taps", "2,3")) == 0
+    made = sorted((tmp_path / "cache").glob("*/meta.json"))
+    assert len(made) == 2 and all(json.loads(m.read_text())["taps"] == [1, 2, 3, 4] for m in made)
+
+
 def test_the_target_writes_its_own_text(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate, "MAX_NEW", 8)
     monkeypatch.setattr(generate.generate, "__defaults__", (8, lambda texts: None))

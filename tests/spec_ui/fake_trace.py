@@ -222,7 +222,7 @@ def totals(rounds: list[dict], stop: str = "eos") -> dict[str, Any]:
         "tokens_per_round": sum(len(r["emitted"]) for r in drafting) / max(1, len(drafting)),
         "ttft_s": rounds[0]["elapsed_s"],
         "decode_s": decode,
-        "tokens_per_s": (len(out) - 1) / decode if decode else None,
+        "tokens_per_s": len(out) / rounds[-1]["elapsed_s"],
         "peak_memory_bytes": 700_000_000,
         "stop": stop,
     }
@@ -231,7 +231,7 @@ def totals(rounds: list[dict], stop: str = "eos") -> dict[str, Any]:
 def plain(count: int, ttft: float) -> dict[str, Any]:
     step = 0.0285
     times = [ttft + i * step for i in range(count)]
-    return {"ttft_s": ttft, "decode_s": times[-1] - ttft, "tokens_per_s": 1 / step, "elapsed_s": times}
+    return {"ttft_s": ttft, "decode_s": times[-1] - ttft, "tokens_per_s": count / times[-1], "elapsed_s": times}
 
 
 def header(prompt: str, temperature: float, seed: int, draft_len: int, tree: bool) -> dict[str, Any]:

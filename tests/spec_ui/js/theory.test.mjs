@@ -2,8 +2,9 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import * as theory from "../../../assets/js/theory.js";
-import { expectation, overAlpha, overLength, propagated, ratiosFor, runFacts } from "../../../assets/js/faster_model.js";
+import { expectation, filled, overAlpha, overLength, propagated, ratiosFor, runFacts } from "../../../assets/js/faster_model.js";
 import { speedup } from "../../../assets/js/tally.js";
+import { FASTER_EN } from "../../../assets/js/words_faster_en.js";
 import { makeReader } from "../../../assets/js/trace.js";
 
 // Made by tests/spec_ui/test_explain_js.py from core.theory and spec_ui.run_list.
@@ -64,7 +65,9 @@ test("a run as a point: rate, interval, both ends propagated, positions against 
   assert.equal(f.tested, data.entry.tested);
   assert.equal(f.accepted, data.entry.accepted);
   assert.ok(f.interval[0] < f.alpha && f.alpha < f.interval[1]);
-  near(f.measured, data.entry.ratio, 1e-9);
+  near(f.headline, data.entry.ratio, 1e-9);
+  const e = trace.plain.elapsed_s, t = trace.rounds.at(-1).elapsed_s, n = trace.rounds.reduce((s, r) => s + r.emitted.length, 0);   // the prompt's pass left out
+  near(f.measured, (e[Math.min(n, e.length) - 1] - e[0]) / (t - trace.rounds[0].elapsed_s), 1e-9);
   near(f.cost.cost, data.entry.cost, 1e-9);
   near(speedup(trace).ratio, data.entry.ratio, 1e-9);
   const v = (k) => 1 + 0.01 * k, [low, mid, high] = propagated(f, { c: 0.1, v });
@@ -72,6 +75,29 @@ test("a run as a point: rate, interval, both ends propagated, positions against 
   near(mid, theory.speedUp(f.alpha, f.k, 0.1, v(f.k)));
   near(f.positions[1].iid, f.alpha ** 2);
   assert.equal(runFacts({ ...trace, rounds: trace.rounds.slice(0, 1) }), null);
+});
+
+test("a tree is no point on a chain's curves: its alpha is that of the first level, its positions are levels", () => {
+  const trace = makeReader().read(data.ndjson).trace, round = trace.rounds.find((r) => r.drafted.length > 1), token = { ...round.drafted[0], parent: -1 };
+  const tree = { ...round, drafted: [{ ...token, verdict: "rejected" }, { ...token, verdict: "accepted" }, { ...token, parent: 1, verdict: "rejected" }] };
+  const f = runFacts({ ...trace, rounds: [trace.rounds[0], tree] });
+  assert.ok(f.tree && !runFacts(trace).tree);
+  assert.deepEqual(f.positions.map((x) => [x.drafted, x.accepted]), [[1, 1], [1, 0]]);
+  near(f.alpha, 1);
+  assert.match(FASTER_EN.model.todayTree(f), /no point in these charts/);
+});
+
+test("a pass that others fill: as measured at 0, a step for each token at 1", () => {
+  const v = (k) => 1 + 0.03 * k;
+  near(filled(v, 0)(4), 1.12);
+  near(filled(v, 1)(4), 5);
+  for (const k of [1, 3, 8]) assert.ok(theory.speedUp(0.9, k, 0, filled(v, 1)(k)) < 1);
+});
+
+test("every position is judged", () => {
+  const at = (share, iid, interval) => ({ share, iid, interval });
+  assert.match(FASTER_EN.position.sentence([at(0.5, 0.5, [0.4, 0.6]), at(0.25, 0.25, [0.1, 0.4])]), /^At every position/);
+  assert.match(FASTER_EN.position.sentence([at(0.5, 0.5, [0.4, 0.6]), at(0.5, 0.25, [0.4, 0.6]), at(0.5, 0.1, [0.4, 0.6])]), /^At positions 2, 3 more is kept/);
 });
 
 test("the curves and the numbers beside them are the same function", () => {

@@ -93,4 +93,16 @@ test("the headline names what it divides by, and says when it is slower", () => 
   assert.equal(headline({ ...sampled, rounds: [] }, EN).big, "–");
 });
 
+test("the headline says what else there is: rounds without a draft, the prompt's pass, a busy machine", () => {
+  const shifted = (dt) => ({ ...sampled, plain: { elapsed_s: sampled.plain.elapsed_s.map((x) => x + dt) }, rounds: sampled.rounds.map((r) => ({ ...r, elapsed_s: r.elapsed_s + dt })) });
+  assert.match(headline(shifted(5), EN).why, /The prompt's pass, 5\.\d\d s of \d+\.\d+ s, is the same for both: without it \d\.\d\d×\./);
+  const h = headline(sampled, EN), rate = (text) => Number(/[\d.]+/.exec(text)[0]);
+  assert.ok(Math.abs(rate(h.perSecond) / rate(h.versus) - rate(h.big)) < 0.1, "one definition of tokens a second");
+  const drafting = sampled.rounds.filter((r) => r.drafted.length).length, idle = { ...sampled, rounds: sampled.rounds.map((r, i) => (i === 3 ? { ...r, drafted: [] } : r)) };
+  assert.match(headline(idle, EN).why, new RegExp(`${sampled.rounds.length - drafting} of ${sampled.rounds.length - 1} rounds drafted nothing`));
+  const busy = { ...sampled, rounds: sampled.rounds.map((r, i) => ({ ...r, verify_s: i % 3 ? 0.02 : 0.06 })) };
+  assert.match(headline(busy, EN).why, /passes of one size took 20 ms to 60 ms\. Take the ratio with care\.$/);
+  assert.doesNotMatch(headline({ ...sampled, rounds: sampled.rounds.map((r) => ({ ...r, verify_s: 0.02 })) }, EN).why, /busy/);
+});
+
 test("scrub bars stack by origin", () => assert.match(stack(["accepted", "recovered"]), /acc\) 0.00% 50.00%.*res\) 50.00% 100.00%/));
