@@ -138,10 +138,9 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
     c["method"].input(partial(_method, engine, traces), [c["method"], c["example"], lang], shown, **light)
     # On opening and then once a second until the model is there (or is not coming): light, outside the queue.
     watched = [c["model"], c["method"], c["settings"], timer]
-    timer.tick(partial(_watch_load, engine, traces), [c["method"], lang], watched, **light)
-
-    # the language's component has not heard of the address yet
+    # the language's component may not have heard of the address yet
     js = "(method) => [method, window.Specscope.language()]"
+    timer.tick(partial(_watch_load, engine, traces), [c["method"], lang], watched, js=js, **light)
     page.load(partial(_watch_load, engine, traces), [c["method"], lang], watched, js=js, **light)
     return c
 

@@ -56,6 +56,11 @@ export function setLanguage(code) {
   address.set({ lang: lang === browsers() ? null : lang });
   for (const act of speakers) act(wordsFor(lang));
 }
+// A link says its language, where it is not English: its reader's browser may have another.
+function copied() {
+  if (lang !== "en") address.set({ lang });
+  return address.flush();
+}
 export function setTab(name) { address.set({ tab: name === "watch" ? null : name }); }
 export function toggleTheme() {
   const dark = document.body.classList.toggle("dark");
@@ -100,7 +105,7 @@ export function openAddress() {
 export function gradioPlayer(element, props, watch, trigger) {
   openAddress();
   const path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", root = element.querySelector(".ss-mount"), start = address.read();
-  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: () => address.flush(), present, intro: { lesson: () => openTab("lesson"), own: toControls } };
+  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: copied, present, intro: { lesson: () => openTab("lesson"), own: toControls } };
   let player = mount(root, { ...options, ndjson: props.value ?? "", words: wordsFor(language()).player, place: start.round === null && !start.run ? null : { run: start.run, round: start.round, step: start.step } });
   const known = () => window.Specscope.players ??= [];
   const place = known().push(player) - 1;
