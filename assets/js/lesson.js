@@ -4,8 +4,7 @@ import { prose, rich } from "./glossary.js";
 import { countDone, isDone, LESSON, openingPlace, openingStep, predictPlace, QUIZ, verdictStep, withDone, withoutDone } from "./lesson_steps.js";
 import { createQuiz, createPredict } from "./lesson_asks.js";
 import { mount } from "./player.js";
-import { runText } from "./lesson_runs.js";
-import { cleanRuns, loadRun } from "./runs.js";
+import { cleanRuns, loadRun, runText } from "./runs.js";
 
 export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, answers = null, onProgress = () => {}, present = null }) {
   const all = cleanRuns(runs), order = [...all].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);

@@ -34,7 +34,8 @@ export function defaultSelection(round, step) {
 // words: one language's table (languages.js). place: {run, round, step} to open at. onPlace(place): where the reader is now.
 // intro: {lesson, own} puts the words for newcomers above. send(request): a live branch. link(): the address to share.
 // present(): begin the presenter's view. onState(): something was drawn or changed.
-export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true, intro = null } = {}) {
+// onRun(): another run stands here.
+export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true, intro = null, onRun = null } = {}) {
   const reader = makeReader();
   let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0, raw = "", first = true, news = false;
 
@@ -156,6 +157,7 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
         go(asked ?? ends[openingRound(trace.rounds)]);
       } else if (steps.length && !first) onPlace?.({ run: null, round: null, step: null });
       if (steps.length) first = false;
+      if (steps.length) onRun?.();
     }
     if (steps.length && (follow || at >= steps.length)) {
       at = steps.length - 1;

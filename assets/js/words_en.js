@@ -142,6 +142,7 @@ export const EN = {
     return bits.join(" · ");
   },
   source: { recorded: "Recorded run", live: "Live run", imported: "Opened from a file", none: "Run" },
+  recordings: { shown: "This is a recorded run: play it, or step through it.", none: "No recording of this example with this method: press Run.", live: "Press Run to decode this prompt live.", failed: "The recording could not be loaded." },
   queue: (place, of) => `Waiting for the model: place ${place} of ${of} in the queue.`,
   waiting: "Waiting for the first token …", nothing: "No recorded run is here yet. Press Run when the live model is ready.",
   controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed, times the recorded time", scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },

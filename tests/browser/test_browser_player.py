@@ -121,13 +121,14 @@ def test_example_without_a_model_shows_its_recording(visit, url):
     user = visit(url)
     user.page.get_by_label("list", exact=True).check(force=True)
     user.wait("() => document.querySelector('.ss-caption').textContent.includes('greedy')")
-    assert user.page.locator("#prompt textarea").input_value().startswith("List five things")
+    user.wait("() => document.querySelector('#prompt textarea').value === 'prompt of list-draft'")
     assert "first choice" in user.page.locator('.ss-card[data-kind="accepted"], .ss-card[data-kind="rejected"]').first.get_attribute("aria-label")
     user.page.get_by_label("story", exact=True).check(force=True)
     user.wait("() => document.querySelectorAll('.ss-node').length > 5")
     assert user.page.locator('.ss-edge[data-kind="accepted"]').count() >= 1
     user.page.get_by_label("coding", exact=True).check(force=True)
-    user.wait("() => document.querySelector('#notice').textContent.includes('no recorded run')")
+    user.wait("() => document.querySelector('#notice').textContent.includes('No recording of this example with this method: press Run.')")
+    assert user.page.locator("#prompt textarea").input_value().startswith("Write a Python function")
 
 
 @pytest.mark.parametrize("width", [320, 360, 1280])
