@@ -8,7 +8,7 @@ export function createLength(words, changed) {
   const bars = el("div", { class: "ss-lengths", role: "radiogroup", "aria-label": words.label }), note = el("p", { class: "ss-note", "aria-live": "polite" });
   const one = el("span", { class: "ss-oneline", "aria-hidden": "true" }, el("span", { text: words.one })), from = el("p", { class: "ss-sub" }), axis = el("span", { class: "ss-sub", "aria-hidden": "true" });
   const root = el("section", { class: "ss-wlength" }, el("h3", { text: words.title }), from, el("div", { class: "ss-lengthbox" }, bars, one), axis, note);
-  let data = null, chosen = null, trace = null, count = -1;
+  let data = null, chosen = null, trace = null, count = -1, begin = null;
 
   function choose(k, focus = false) {
     chosen = k;
@@ -37,14 +37,19 @@ export function createLength(words, changed) {
   }
   function draw(next) {
     if (next === trace && next.rounds.length === count) return;
-    if (next !== trace) chosen = null;
+    if (next !== trace) { chosen = begin; begin = null; }
     trace = next;
     count = next.rounds.length;
     data = lengths(next);
     chosen ??= data?.own ?? 4;
     show();
   }
-  // The lesson opens its step anew: a length chosen before is no answer yet.
-  function reset() { trace = null; count = -1; }
+  // The lesson opens its step anew, at this length: one chosen before is no answer yet.
+  function reset(at) {
+    const was = trace;
+    trace = null;
+    begin = at;
+    if (was) draw(was);
+  }
   return { root, draw, reset, get state() { return { chosen, best: data?.best ?? null }; } };
 }
