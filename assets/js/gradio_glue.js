@@ -12,10 +12,10 @@ let plotly = null;
 
 let decoding = false;   // from Run (or a branch) to its end or Stop
 export function ended() { decoding = false; }
-// A run begins: bring the player into view where it is below the controls or above them (phones).
+// A run begins: bring its text into view where it is below the controls or above them (phones).
 export function started() {
   decoding = true;
-  const player = document.getElementById("player"), box = player?.getBoundingClientRect();
+  const player = document.querySelector("#player .ss-body:not([hidden])") ?? document.getElementById("player"), box = player?.getBoundingClientRect();
   const still = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
   if (box && (box.top < -80 || box.top > window.innerHeight * 0.6)) player.scrollIntoView({ behavior: still ? "auto" : "smooth" });
 }
