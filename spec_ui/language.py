@@ -53,14 +53,11 @@ def wire(page: gr.Blocks, engine: Any, traces: Path, lang: Any, head: Any, tabs:
         code, tab, run = words.clean(code), query.get("tab"), query.get("run")
         run = run[:60] if isinstance(run, str) else None
         other = code != words.DEFAULT
-        first = watch.opened(engine, traces, run, code)
+        recording, said = watch.opened(traces, run, code)
         labels = _updates(engine, traces, code) if other else [gr.skip()] * len(labelled)
-        at = len(labels) - len(watch.LABELLED)
-        for name, value in zip(("prompt", "example", "method"), first):
-            k = at + watch.LABELLED.index(name)
-            labels[k] = {**labels[k], **(value if isinstance(value, dict) else gr.update(value=value))}
-        said = first[4] if run is not None or not other else watch.say(words.text(code, "said.recorded"))
-        return *labels, first[3], said, gr.Tabs(selected=tab) if tab in TABS else gr.skip(), _labelled(code) if other else gr.skip()
+        if run is None and other:
+            said = watch.say(words.text(code, "said.recorded"))
+        return *labels, recording, said, gr.Tabs(selected=tab) if tab in TABS else gr.skip(), _labelled(code) if other else gr.skip()
 
     js = "() => window.Specscope.language()"
     page.load(opened, lang, [*labelled, c["player"], c["notice"], tabs, lang], js=js, **LIGHT)

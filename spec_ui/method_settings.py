@@ -8,12 +8,12 @@ from typing import Any
 import gradio as gr
 
 
-def value_for(details: list[dict[str, Any]]) -> str:
-    return json.dumps({"details": details, "given": {}})
+def value_for(method: object, details: list[dict[str, Any]]) -> str:
+    return json.dumps({"method": method if isinstance(method, str) else "", "details": details, "given": {}})
 
 
 class MethodSettings(gr.HTML):
-    """Value: JSON {"details": [...], "given": {name: value}}. As an input it is whatever the browser sent: text to be checked."""
+    """Value: JSON {"method": name, "details": [...], "given": {name: value}}. As an input it is whatever the browser sent: text to be checked."""
 
     def __init__(self, value: str = "", **kwargs):
         super().__init__(

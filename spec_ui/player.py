@@ -18,7 +18,9 @@ def plotly_file() -> Path:
 
 
 class TracePlayer(gr.HTML):
-    def __init__(self, value: str = "", **kwargs):
+    """`runs`: the list of recordings (run_list.py), `prompts`: the examples' prompts, for the chips beside it; more are props of gr.HTML."""
+
+    def __init__(self, value: str = "", *, runs: list[dict], prompts: dict[str, str], **kwargs):
         super().__init__(
             value=value,
             html_template='<div class="ss-mount"></div>',
@@ -26,6 +28,8 @@ class TracePlayer(gr.HTML):
             apply_default_css=False,
             js_on_load="window.Specscope.gradioPlayer(element, props, watch, trigger);",
             plotly=plotly_file().as_posix(),
+            runs=runs,
+            prompts=prompts,
             **kwargs,
         )
 

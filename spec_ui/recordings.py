@@ -49,13 +49,6 @@ def load(folder: Path) -> dict[str, str]:
     return found
 
 
-def pick(example: str, method: str, folder: Path, exact: bool = False) -> str | None:
-    """The recording of an example: with this method if there is one, else (unless `exact`) with any."""
-    runs = load(folder)
-    found = runs.get(f"{example}-{method}")
-    return found if found or exact else runs.get(example) or next((run for name, run in runs.items() if name.startswith(f"{example}-")), None)
-
-
 def first(folder: Path) -> tuple[str | None, str]:
     """(example, NDJSON) to open the page with: the chat by the best draft that has one."""
     runs = load(folder)

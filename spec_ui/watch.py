@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from spec_ui import examples, limits, live, method_settings, recordings, words
+from spec_ui import examples, limits, live, method_settings, recordings, run_list, words
 from spec_ui.notice import Notice, say
 from spec_ui.player import TracePlayer
 from spec_ui.words import DEFAULT
@@ -64,7 +64,7 @@ def _controls(engine: Any, traces: Path, example: str | None, prompt: str, recor
     w["example"] = FreeRadio(example_choices(), value=example, label=say_["example.label"], elem_id="example", elem_classes="ss-chips")
     names = [name for _, name in methods]
     first = recorded.get("method") if recorded.get("method") in names else next(iter(names), None)
-    draft_len = recorded.get("draft_len")
+    draft_len, sampling = recorded.get("draft_len"), recorded.get("sampling", {})
     w["method"] = FreeRadio(methods, value=first, label=say_["method.label"], elem_id="method", elem_classes="ss-chips")
     w["draft_len"] = FreeSlider(
         *limits.DRAFT_LEN,
@@ -75,11 +75,12 @@ def _controls(engine: Any, traces: Path, example: str | None, prompt: str, recor
         buttons=[],
     )
     w["auto"] = FreeCheckbox(False, label=say_["auto.label"], elem_id="auto", container=False)
-    w["settings"] = method_settings.MethodSettings(method_settings.value_for(live.details_of(engine, first)), elem_id="settings")
-    w["temperature"] = FreeSlider(*limits.TEMPERATURE, value=0.7, step=0.05, label=say_["temperature.label"], elem_id="temperature", buttons=[])
-    w["top_p"] = FreeSlider(0.05, 1, value=1, step=0.05, label=say_["top_p.label"], elem_id="top-p", buttons=[])
-    w["max_new"] = FreeSlider(*limits.NEW_TOKENS, value=96, step=1, label=say_["max_new.label"], elem_id="max-new", buttons=[])
-    w["seed"] = FreeNumber(7, label=say_["seed.label"], elem_id="seed", precision=None)
+    w["settings"] = method_settings.MethodSettings(_settings_of(engine, first), elem_id="settings")
+    heat, top_p, most = sampling.get("temperature", 0.7), sampling.get("top_p", 1), recorded.get("max_new_tokens", 96)
+    w["temperature"] = FreeSlider(*limits.TEMPERATURE, value=heat, step=0.05, label=say_["temperature.label"], elem_id="temperature", buttons=[])
+    w["top_p"] = FreeSlider(0.05, 1, value=top_p, step=0.05, label=say_["top_p.label"], elem_id="top-p", buttons=[])
+    w["max_new"] = FreeSlider(*limits.NEW_TOKENS, value=most, step=1, label=say_["max_new.label"], elem_id="max-new", buttons=[])
+    w["seed"] = FreeNumber(recorded.get("seed", 7), label=say_["seed.label"], elem_id="seed", precision=None)
     with gr.Column(elem_classes="ss-foot"):  # stays in sight when the controls are taller than the window
         with gr.Row(elem_classes="ss-runrow"):
             w["run"] = gr.Button(say_["run"], variant="primary", elem_id="run", scale=3)
@@ -89,6 +90,8 @@ def _controls(engine: Any, traces: Path, example: str | None, prompt: str, recor
     return w
 
 
+# What the controls say of a recording, in the order of panelOf (assets/js/watch_runs.js).
+PANEL = ("prompt", "example", "method", "draft_len", "auto", "temperature", "top_p", "max_new", "seed")
 LABELLED = ("prompt", "example", "method", "draft_len", "auto", "temperature", "top_p", "max_new", "seed", "run", "stop")
 
 
@@ -114,7 +117,8 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
         with gr.Column(scale=0, min_width=288, elem_classes="ss-aside"):
             c = _controls(engine, traces, example, prompt, recordings.facts(recording))
         with gr.Column(scale=1, min_width=0, elem_classes="ss-main"):
-            c["player"] = player = TracePlayer(recording, elem_id="player")
+            gr.set_static_paths(run_list.files(traces))
+            c["player"] = player = TracePlayer(recording, runs=list(run_list.load(traces)), prompts=examples.load(), elem_id="player")
     timer = gr.Timer(1.0)
     light = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     model = {"concurrency_id": "model", "concurrency_limit": 1, "trigger_mode": "once"}
@@ -131,11 +135,17 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
         branch, fields, [player, c["notice"]], show_progress="minimal", show_progress_on=[c["notice"]], api_visibility="private", **model
     )
     c["run"].click(None, js="() => window.Specscope.started()", **light)
+    for over in (running.then, branching.then, c["stop"].click):
+        over(None, js="() => window.Specscope.ended()", **light)
     c["stop"].click(_stopped, lang, c["notice"], cancels=[running, branching], **light)
-    c["example"].input(partial(_choose, engine, traces), [c["example"], c["method"], lang], [c["prompt"], player, c["notice"]], **light)
+    # A chip shows its recording, and the controls follow the recording on screen: in the browser, from static files (watch_runs.js).
+    for chips in (c["example"], c["method"]):
+        choose = "(...now) => window.Specscope.chooseRun(...now)"
+        chips.input(None, [c["example"], c["method"], c["prompt"]], [c["prompt"], c["notice"]], js=choose, **light)
+    panel = [c[name] for name in PANEL]
+    player.select(None, panel, panel, js="(...now) => window.Specscope.panel(now)", **light)
     c["prompt"].input(None, None, c["example"], js="() => ''", **light)
-    shown = [c["draft_len"], player, c["notice"], c["auto"], c["settings"]]
-    c["method"].input(partial(_method, engine, traces), [c["method"], c["example"], lang], shown, **light)
+    c["method"].change(partial(_method, engine), c["method"], [c["draft_len"], c["auto"], c["settings"]], **light)
     # On opening and then once a second until the model is there (or is not coming): light, outside the queue.
     watched = [c["model"], c["method"], c["settings"], timer]
     # the language's component may not have heard of the address yet
@@ -157,52 +167,25 @@ def _stopped(lang: Any):
     return say(words.text(lang, "said.stopped"))
 
 
-def _choose(engine: Any, traces: Path, name: Any, method: Any, lang: Any = DEFAULT):
-    """An example chip: its prompt, and its recording as long as there is no live model to run it."""
-    known = examples.load()
-    if not isinstance(name, str) or name not in known:
-        return gr.skip(), gr.skip(), say(words.text(lang, "said.choose_example"), "error")
-    if engine.state().phase == "ready":
-        return known[name], gr.skip(), say(words.text(lang, "said.press_run"))
-    recording = recordings.pick(name, method if isinstance(method, str) else "draft", traces)
-    if recording is None:
-        return known[name], gr.skip(), say(words.text(lang, "said.no_recording"))
-    return known[name], recording, say(words.text(lang, "said.recorded"))
+def _settings_of(engine: Any, method: Any) -> str:
+    return method_settings.value_for(method, live.details_of(engine, method))
 
 
-def _method(engine: Any, traces: Path, name: Any, example: Any, lang: Any = DEFAULT):
-    """A method: which settings it has, what it is, and (with no live model) its recording of the example chosen."""
+def _method(engine: Any, name: Any):
+    """A method was chosen, by its chip or by a recording: which settings it has."""
     chosen = next((m for m in engine.methods() if m.name == name), None)
-    ready = engine.state().phase == "ready"
-    if chosen is None and (ready or name not in recordings.methods(traces)):
-        return gr.skip(), gr.skip(), say(words.text(lang, "said.choose_method"), "error"), gr.skip(), gr.skip()
-    recording = None if ready or not isinstance(example, str) else recordings.pick(example, name, traces, exact=True)
-    note = say(words.text(lang, "said.recorded")) if recording else gr.skip()
-    if chosen is None:
-        return gr.skip(), recording or gr.skip(), note, gr.skip(), method_settings.value_for([])
-    known = words.table(words.clean(lang)).get(f"note.{name}", chosen.note)
-    if not recording and known:
-        note = say(known if chosen.lossless else words.text(lang, "said.lossy", note=known))
-    drafts = gr.update(interactive="draft_len" in chosen.settings)
-    return drafts, recording or gr.skip(), note, drafts, method_settings.value_for(live.details_of(engine, name))
+    drafts = gr.skip() if chosen is None else gr.update(interactive="draft_len" in chosen.settings)
+    return drafts, drafts, _settings_of(engine, name)
 
 
-def opened(engine: Any, traces: Path, run: Any, lang: str) -> tuple[Any, Any, Any, Any, Any]:
-    """What the address asks to open: (prompt, example, method, player, notice). A name that no recording has is said in words."""
+def opened(traces: Path, run: Any, lang: str) -> tuple[Any, Any]:
+    """What the address asks to open: (player, notice); the controls follow the player. A name that no recording has is said in words."""
     if run is None:
-        return (gr.skip(),) * 5
+        return gr.skip(), gr.skip()
     found = recordings.load(traces).get(run) if isinstance(run, str) else None
     if found is None:
-        return *(gr.skip(),) * 4, say(words.text(lang, "said.no_run"), "error")
-    example, method = run.split("-")[0], recordings.method_of(found)
-    known = [name for _, name in method_choices(engine, traces)]
-    return (
-        recordings.prompt_of(found),
-        gr.update(value=example if example in examples.load() else None),
-        gr.update(value=method) if method in known else gr.skip(),
-        found,
-        say(words.text(lang, "said.recorded")),
-    )
+        return gr.skip(), say(words.text(lang, "said.no_run"), "error")
+    return found, say(words.text(lang, "said.recorded"))
 
 
 def _watch_load(engine: Any, traces: Path, method: Any, lang: Any = DEFAULT):
@@ -214,4 +197,5 @@ def _watch_load(engine: Any, traces: Path, method: Any, lang: Any = DEFAULT):
     names = [name for _, name in choices]
     chosen = isinstance(method, str) and method in names and (method != "plain" or recordings.methods(traces))  # "plain" alone was no choice
     value = method if chosen else names[0] if names else None
-    return notice, gr.update(choices=choices, value=value), method_settings.value_for(live.details_of(engine, value)), gr.Timer(active=False)
+    radio = gr.update(choices=choices) if chosen else gr.update(choices=choices, value=value)  # a recording may have set it meanwhile
+    return notice, radio, _settings_of(engine, value), gr.Timer(active=False)

@@ -1,30 +1,43 @@
-// Playing at the recorded speed: one requestAnimationFrame loop that moves to the last step whose time has come.
-export const SPEEDS = [0.05, 0.25, 0.5, 1, 2, 4];
+// Playing: one requestAnimationFrame loop. To read along it walks step by step, so many a second; at the recorded speed it moves to the
+// last step whose time has come.
+export const PACES = [1, 4];   // steps a second; the first is where a page begins
+export const SPEEDS = [0.05, 0.25, 0.5, 1, 2, 4];   // times the recorded speed
 
-// Pure: the last step at or before `t`, from `at` on. A pause longer than `gap` seconds in the record is cut short.
+// Pure: the last step at or before `t`, from `at` on.
 export function stepAt(steps, at, t) {
   let k = at;
   while (k + 1 < steps.length && steps[k + 1].t <= t) k += 1;
   return k;
 }
 
+// Pure: how far a step is due after `seconds` more at `pace`. Never two at once, however late the frame comes: each is there to be read.
+export function dueAfter(due, seconds, pace) {
+  const next = due + Math.min(1, seconds * pace);
+  return next >= 1 ? { move: true, due: next - 1 } : { move: false, due: next };
+}
+
 export function createClock({ steps, at, move, ended }) {
-  let frame = 0, t = 0, wall = 0, speed = 1;
+  let frame = 0, t = 0, wall = 0, speed = 1, pace = PACES[0], due = 0;
+  function next(seconds) {
+    if (pace === null) return stepAt(steps(), at(), (t += seconds * speed));
+    const got = dueAfter(due, seconds, pace);
+    due = got.due;
+    return at() + (got.move ? 1 : 0);
+  }
   function tick(now) {
-    t += ((now - wall) / 1000) * speed;
+    const k = next((now - wall) / 1000);
     wall = now;
-    const next = stepAt(steps(), at(), t);
-    if (next !== at()) move(next);
+    if (k !== at()) move(k);
     if (at() >= steps().length - 1) { stop(); ended(); return; }
     frame = requestAnimationFrame(tick);
   }
   function stop() { cancelAnimationFrame(frame); frame = 0; }
+  function seek() { t = steps()[at()]?.t ?? 0; due = 0; }
   return {
-    play() { if (frame) return; t = steps()[at()]?.t ?? 0; wall = performance.now(); frame = requestAnimationFrame(tick); },
-    stop,
+    play() { if (frame) return; seek(); due = 0.5; wall = performance.now(); frame = requestAnimationFrame(tick); },   // half a step to see where it begins
+    stop, seek,
     get playing() { return frame !== 0; },
-    get speed() { return speed; },
-    set speed(x) { speed = x; },
-    seek() { t = steps()[at()]?.t ?? 0; },
+    // One of the two: {pace} in steps a second or {speed} times the recorded one.
+    set(to) { pace = to.pace ?? null; speed = to.speed ?? 1; seek(); },
   };
 }

@@ -3,15 +3,19 @@ import { say } from "./dom.js";
 import { mount } from "./player.js";
 import { langOf, speakIn, wordsFor } from "./languages.js";
 import { addLeave, presenting, setPresent, watchPresent } from "./present.js";
-import { createSettings } from "./settings_view.js";
+import { cleanDetails, createSettings } from "./settings_view.js";
 import { openTab } from "./tabs_nav.js";
 import { createAddress } from "./url_state.js";
+import { createChooser, settingsOf } from "./watch_runs.js";
 
 let plotly = null;
 
-// A run begins: bring the player into view where it is below the controls or above them (phones).
+let decoding = false;   // from Run (or a branch) to its end or Stop
+export function ended() { decoding = false; }
+// A run begins: bring its text into view where it is below the controls or above them (phones).
 export function started() {
-  const player = document.getElementById("player"), box = player?.getBoundingClientRect();
+  decoding = true;
+  const player = document.querySelector("#player .ss-body:not([hidden])") ?? document.getElementById("player"), box = player?.getBoundingClientRect();
   const still = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
   if (box && (box.top < -80 || box.top > window.innerHeight * 0.6)) player.scrollIntoView({ behavior: still ? "auto" : "smooth" });
 }
@@ -102,18 +106,34 @@ export function openAddress() {
   watchPresent(presentChanged);
 }
 
+// What the Watch tab's controls ask of the recordings (watch.py); set once the player is there.
+let chooser = null, settingsFollow = () => {};
+export const chooseRun = (example, method, prompt) => chooser?.choose(example, method, prompt) ?? [prompt, "{}"];
+export function panel(now) {
+  settingsFollow();
+  return chooser?.panel(now) ?? now;
+}
+const shownRun = () => window.Specscope.players?.[0]?.trace;
+
 export function gradioPlayer(element, props, watch, trigger) {
   openAddress();
   const path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", root = element.querySelector(".ss-mount"), start = address.read();
   const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: copied, present, intro: { lesson: () => openTab("lesson"), own: toControls } };
+  let quiet = true;   // opening the page and changing its language leave the controls alone
+  const sync = () => trigger("select");
+  options.onRun = () => { if (!quiet && player.trace.source === "recorded") sync(); };
   let player = mount(root, { ...options, ndjson: props.value ?? "", words: wordsFor(language()).player, place: start.round === null && !start.run ? null : { run: start.run, round: start.round, step: start.step } });
+  quiet = false;
+  chooser = createChooser({ runs: props.runs, prompts: props.prompts ?? {}, player: () => player, words: () => wordsFor(language()), decoding: () => decoding, sync });
   const known = () => window.Specscope.players ??= [];
   const place = known().push(player) - 1;
   watch("value", () => player.update(props.value ?? ""));
   onLanguage((words) => {   // drawn anew where it stood, open files and live runs included
     const { raw, at, sel } = player, open = player.whatif.root.open;
     player.destroy();
+    quiet = true;
     player = known()[place] = mount(root, { ...options, ndjson: raw, words: words.player });
+    quiet = false;
     if (player.steps.length) { player.go(at); player.select(sel); }
     player.whatif.root.open = open;
   });
@@ -124,14 +144,23 @@ export function gradioPlayer(element, props, watch, trigger) {
 // A method's own settings; the value that goes back holds only what was changed.
 export function gradioSettings(element, props, watch) {
   const parse = () => { try { return JSON.parse(props.value || "{}") ?? {}; } catch { return {}; } };
-  let own = null, details = parse().details, given = {};
+  let own = null, { details, method } = parse(), given = {};
   const view = createSettings(element.querySelector(".ss-mount"), wordsFor(language()).player, (next) => { given = next; own = JSON.stringify({ details, given }); props.value = own; });
   const show = () => {
     if (props.value === own) return;   // our own writing comes back
     details = parse().details;
-    given = {};
-    view.show(details);
+    method = parse().method;
+    follow();
   };
+  // As the recording on screen was made, where it is one of this method; else as is usual.
+  function follow() {
+    const trace = shownRun();
+    given = trace?.source === "recorded" ? settingsOf(trace.run, method, cleanDetails(details)) : {};
+    own = JSON.stringify({ details, given });
+    if (Object.keys(given).length) props.value = own;
+    view.show(details, given);
+  }
+  settingsFollow = follow;
   view.show(details);
   watch("value", show);
   onLanguage((words) => view.say(words.player));

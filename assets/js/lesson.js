@@ -1,13 +1,12 @@
 // The lesson: a card with one thing to do, and a player in which to do it. The page sees by itself when it is done.
 import { el, say } from "./dom.js";
 import { prose, rich } from "./glossary.js";
-import { countDone, isDone, LESSON, openingPlace, openingStep, predictPlace, QUIZ, verdictStep, withDone, withoutDone } from "./lesson_steps.js";
+import { countDone, foundIn, isDone, LESSON, openingPlace, openingStep, predictPlace, QUIZ, verdictStep, withDone, withoutDone } from "./lesson_steps.js";
 import { createQuiz, createPredict } from "./lesson_asks.js";
 import { mount } from "./player.js";
-import { runText } from "./lesson_runs.js";
-import { cleanRuns, loadRun } from "./runs.js";
+import { cleanRuns, loadRun, runText } from "./runs.js";
 
-export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, answers = null, onProgress = () => {}, present = null }) {
+export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, answers = null, onProgress = () => {}, present = null, own = null }) {
   const all = cleanRuns(runs), order = [...all].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);
   let n = Math.min(LESSON.length, Math.max(1, start)), mask = done, run = null, answer = null, began = "", opening = 0, turn = 0, justDone = false;
   // What was chosen in the quiz. A quiz that the address calls done was answered rightly: nothing else is called done.
@@ -15,10 +14,11 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
   const dots = el("ol", { class: "ss-dots", "aria-label": words.title }), where = el("p", { class: "ss-label" }), title = el("h2", { tabindex: "-1" }), text = el("div", {}), task = el("p", { class: "ss-task" }), ask = el("div", { class: "ss-ask" }), outcome = el("p", { class: "ss-outcome", role: "status" }), status = el("p", { class: "ss-sub", role: "status" });
   const button = (name, act, more = "") => el("button", { type: "button", class: `ss-btn ss-wide ${more}`, "data-act": name, text: words[name], onclick: act });
   const back = button("back", () => open(n - 1)), next = button("next", () => open(n + 1), "ss-next");
+  const there = el("button", { type: "button", class: "ss-link", "data-act": "there", text: words.there, onclick: toControl }), watch = own && button("own", own, "ss-next");
   const bar = el("div", { class: "ss ss-donebar", hidden: true }), barText = el("span", {}), barNext = button("next", () => open(n + 1), "ss-next");
   bar.append(barText, barNext);
   const stage = el("div", { class: "ss-stage" }), card = el("section", { class: "ss-panel ss-lessoncard" }, el("div", { class: "ss-lessonhead" }, where, dots), title, text, task, ask, outcome, status,
-    el("div", { class: "ss-lessonnav" }, back, next, present && button("present", present), el("span", { class: "ss-note", text: words.keys })));
+    el("div", { class: "ss-lessonnav" }, back, next, watch, present && button("present", present), el("span", { class: "ss-note", text: words.keys })));
   root.replaceChildren(el("div", { class: "ss ss-lesson", lang: playerWords.lang }, el("header", { class: "ss-lessontitle" }, el("h2", { text: words.title }), el("p", { class: "ss-sub", text: words.lead })), card), stage, bar);
   const player = mount(stage, { words: playerWords, loadPlotly, onState: queueCheck, share: false });
 
@@ -44,6 +44,12 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     drawCard();
     if (held) window.scrollBy(0, stage.getBoundingClientRect().top - before);
   }
+  // The step's control may lie far below what asks for it: go there, for eyes and keyboard.
+  function toControl() {
+    const node = stage.querySelector(LESSON[n - 1].control), still = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
+    node?.scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
+    node?.focus({ preventScroll: true });
+  }
   function answered(allRight) {
     answer = allRight ? "all" : null;
     if (allRight) check();
@@ -64,6 +70,10 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     barNext.hidden = n === LESSON.length;
     back.disabled = n === 1;
     next.disabled = n === LESSON.length;
+    there.hidden = !LESSON[n - 1].control || !run || finished;
+    const over = n === LESSON.length && countDone(mask) === LESSON.length;
+    next.hidden = over && Boolean(watch);
+    if (watch) watch.hidden = !over;
     say(next, finished ? words.next : words.skip);
     card.dataset.step = LESSON[n - 1].id;
     card.dataset.done = finished ? "yes" : "no";
@@ -79,7 +89,7 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     onProgress({ lesson: n, done: mask });
     say(title, w.title);
     text.replaceChildren(prose(words.glossary, w.text, "ss-lead"));
-    task.replaceChildren(el("b", { text: `${words.task}: ` }), ...rich(words.glossary, w.task));
+    task.replaceChildren(el("b", { text: `${words.task}: ` }), ...rich(words.glossary, w.task), " ", there);
     ask.replaceChildren();
     drawCard();
     if (focus) title.focus({ preventScroll: true });
@@ -90,12 +100,14 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
       say(status, found ? "" : all.length ? words.missing : words.noRuns);
       if (found && found !== run) { run = found; player.update(await runText(found)); }
       if (mine !== opening) return;
-      if (step.id === "length") player.whatif.length.reset();
+      if (step.id === "length") player.whatif.length.reset(1);
       player.whatif.root.open = Boolean(step.whatif);
+      stage.dataset.step = step.id;
       stage.dataset.focus = step.whatif ? "whatif" : "round";
       // The future must not answer what is asked.
       if (step.id === "predict" && found && !isDone(mask, n)) stage.dataset.veil = "yes"; else delete stage.dataset.veil;
       if (found) place(step);
+      drawCard();
       if (step.id === "quiz") ask.append(createQuiz(words, chosen, answered));
       if (step.id === "predict" && found) askPredict();
     } catch {
@@ -110,7 +122,8 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     const at = openingPlace(step.id, trace);
     player.go(openingStep(step.id, trace, steps, ends, at));
     if (at) player.select(at.i);
-    say(status, step.id === "quiz" ? "" : words.placed(steps[player.at].r));
+    const rounds = foundIn(step.id, trace).filter((r) => r !== steps[player.at].r);
+    say(status, step.id === "quiz" ? "" : `${words.placed(steps[player.at].r)}${rounds.length ? ` ${words.foundIn(rounds)}` : ""}`);
   }
   function askPredict() {
     const at = predictPlace(player.trace), d = player.trace.rounds[at.r].drafted[at.i];

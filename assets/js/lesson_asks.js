@@ -1,5 +1,6 @@
 // The lesson's two kinds of question: predict a verdict, then see; four questions with one right answer each.
 import { el, say } from "./dom.js";
+import { ANSWERED_IN } from "./lesson_steps.js";
 
 export function createPredict(words, d, answered) {
   const note = el("p", { class: "ss-note", role: "status" });
@@ -17,7 +18,7 @@ export function createPredict(words, d, answered) {
 let groups = 0;
 export function createQuiz(words, chosen, answered) {
   return el("div", { class: "ss-quiz" }, ...words.questions.map((q, k) => {
-    const name = `ss-quiz-${(groups += 1)}`, note = el("p", { class: "ss-note", role: "status" }), tell = () => say(note, chosen[k] === null ? "" : chosen[k] === q.right ? words.quiz.right : words.quiz.again);
+    const name = `ss-quiz-${(groups += 1)}`, note = el("p", { class: "ss-note", role: "status" }), tell = () => say(note, chosen[k] === null ? "" : chosen[k] === q.right ? words.quiz.right : `${words.quiz.again} ${words.quiz.where(ANSWERED_IN[k])}`);
     const option = (text, i) => {
       const input = el("input", { type: "radio", name, value: i, onchange: () => { chosen[k] = i; tell(); answered(words.questions.every((x, j) => chosen[j] === x.right)); } });
       input.checked = chosen[k] === i;

@@ -29,7 +29,8 @@ export function goodPlace(id, trace) {
     const table = r > 0 && tested(d) && d.u !== null ? tableFor(round, i) : null, box = table ? sandbox(table, { drafted: d.id, drawn: round.emitted.at(-1)?.id ?? null }) : null;
     if (!box || box.at < 0) return;
     const { overlap } = summary(box.cats);
-    if (id === "roll") { const score = Math.abs(overlap - 0.55); if (!best || score < best.score) best = { r, i, score }; return; }
+    // A token that is all of p would be the only bar to see.
+    if (id === "roll") { const score = Math.abs(overlap - 0.55) + Math.max(0, 3 - box.cats.filter((c) => !c.others && c.p >= 0.05).length); if (!best || score < best.score) best = { r, i, score }; return; }
     if (overlap > 0.85 || ceiling(box.cats) < 0.97) return;
     const drags = dragsTo(box.cats, AGREED);
     if (drags !== null && (!best || drags < best.score)) best = { r, i, score: drags };
@@ -41,17 +42,26 @@ export const AGREED = 0.95;
 // The step at which a token's verdict falls.
 export const verdictStep = (steps, place) => steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i);
 
-// s: {trace, step, sel, settled, whatif, answer}; `needs` says whether a recording can show it at all.
+const ofKind = (kind) => (r) => ended(r) === kind;
+const sure = (r) => r.drafted.some((d) => tested(d) && d.u !== null && d.p >= d.q);
+const SEARCHED = { bonus: ofKind("bonus"), replaced: ofKind("recovered"), certain: sure };
+// For a step that sends the reader searching: the first rounds, three at most, in which it is found.
+export const foundIn = (id, trace) => trace.rounds.flatMap((r, k) => (k > 0 && SEARCHED[id]?.(r) ? [k] : [])).slice(0, 3);
+
+// In which step the answer to each question of the last one is found.
+export const ANSWERED_IN = [1, 7, 9, 4];
+
+// s: {trace, step, sel, settled, whatif, answer}; `needs` says whether a recording can show it at all; `control`: where it is done.
 export const LESSON = [
-  { id: "pass", needs: (t) => anyDraft(t, () => true), done: (s) => s.step.phase === "verify" || s.step.phase === "verdict" },
+  { id: "pass", control: ".ss-forward", needs: (t) => anyDraft(t, () => true), done: (s) => s.step.phase === "verify" || s.step.phase === "verdict" },
   { id: "predict", needs: (t) => chainSampled(t) && predictPlace(t) !== null, done: (s) => s.answer !== null },
-  { id: "bonus", needs: (t) => t.rounds.some((r) => ended(r) === "bonus"), done: (s) => s.settled && ended(s.round) === "bonus" },
-  { id: "replaced", needs: (t) => t.rounds.some((r) => ended(r) === "recovered"), done: (s) => s.settled && ended(s.round) === "recovered" && (s.sel === "end" || s.round.drafted[s.sel]?.verdict === "rejected") },
-  { id: "certain", needs: (t) => chainSampled(t) && anyDraft(t, (d) => tested(d) && d.p >= d.q), done: (s) => { const d = s.round.drafted[s.sel]; return Boolean(d) && s.step.phase !== "draft" && s.step.phase !== "verify" && tested(d) && d.u !== null && d.p >= d.q; } },
-  { id: "reject", whatif: true, needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)), done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU },
-  { id: "roll", whatif: true, needs: (t) => chainSampled(t) && goodPlace("roll", t) !== null, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
-  { id: "agree", whatif: true, needs: (t) => chainSampled(t) && goodPlace("agree", t) !== null, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= AGREED },
-  { id: "length", whatif: true, needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.best < LENGTHS; }, done: (s) => s.whatif.open && s.whatif.length.best !== null && s.whatif.length.chosen > s.whatif.length.best },
+  { id: "bonus", control: ".ss-scrub", needs: (t) => t.rounds.some(SEARCHED.bonus), done: (s) => s.settled && ended(s.round) === "bonus" },
+  { id: "replaced", control: ".ss-scrub", needs: (t) => t.rounds.some(SEARCHED.replaced), done: (s) => s.settled && ended(s.round) === "recovered" && (s.sel === "end" || s.round.drafted[s.sel]?.verdict === "rejected") },
+  { id: "certain", control: ".ss-scrub", needs: (t) => chainSampled(t) && anyDraft(t, (d) => tested(d) && d.p >= d.q), done: (s) => { const d = s.round.drafted[s.sel]; return Boolean(d) && s.step.phase !== "draft" && s.step.phase !== "verify" && tested(d) && d.u !== null && d.p >= d.q; } },
+  { id: "reject", whatif: true, control: ".ss-u", needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)), done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU },
+  { id: "roll", whatif: true, control: ".ss-roll", needs: (t) => chainSampled(t) && goodPlace("roll", t) !== null, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
+  { id: "agree", whatif: true, control: ".ss-lawbar.ss-q", needs: (t) => chainSampled(t) && goodPlace("agree", t) !== null, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= AGREED },
+  { id: "length", whatif: true, control: '.ss-length[aria-checked="true"]', needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.best < LENGTHS; }, done: (s) => s.whatif.open && s.whatif.length.best !== null && s.whatif.length.chosen > s.whatif.length.best },
   { id: "quiz", needs: () => true, done: (s) => s.answer === "all" },
 ];
 export const QUIZ = LESSON.length;

@@ -1,8 +1,7 @@
 // mount(root, {ndjson, ...}) draws a trace and lets a person walk it. No server, no framework: the same code serves the exported file.
 import { createBars } from "./bars_view.js";
 import { createCards } from "./cards_view.js";
-import { createClock, SPEEDS } from "./clock.js";
-import { upTo } from "./numbers.js";
+import { createClock } from "./clock.js";
 import { el, icon, say } from "./dom.js";
 import { runningText } from "./glyphs.js";
 import { createHelp, createLegend } from "./help_view.js";
@@ -11,6 +10,7 @@ import { createIntro } from "./intro_view.js";
 import { langOf, wordsFor } from "./languages.js";
 import { presenting } from "./present.js";
 import { createScrub } from "./scrub_view.js";
+import { createSpeed } from "./speed_view.js";
 import { createShare } from "./share_view.js";
 import { createStats } from "./stats_view.js";
 import { buildSteps, openingRound, settleIndex } from "./steps.js";
@@ -34,9 +34,10 @@ export function defaultSelection(round, step) {
 // words: one language's table (languages.js). place: {run, round, step} to open at. onPlace(place): where the reader is now.
 // intro: {lesson, own} puts the words for newcomers above. send(request): a live branch. link(): the address to share.
 // present(): begin the presenter's view. onState(): something was drawn or changed.
-export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true, intro = null } = {}) {
+// onRun(): another run stands here.
+export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player, loadPlotly = null, waiting = false, place = null, onPlace = null, onState = null, send = null, link = null, present = null, share = true, intro = null, onRun = null } = {}) {
   const reader = makeReader();
-  let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0, raw = "", first = true, news = false;
+  let trace = reader.read("").trace, steps = [], ends = [], at = 0, sel = null, follow = false, frame = 0, raw = "", first = true, news = false, untouched = false;
 
   const stats = createStats(words), scrub = createScrub(words, (r) => go(ends[r]));
   const text = createTextView(words, (r, i) => { go(ends[r]); if (i !== null) select(i); });
@@ -45,13 +46,12 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   const whatif = createWhatIf(words, { send, changed: () => onState?.() });
   const sharing = share ? createShare(words, { get: () => ({ trace, ndjson: raw, place: steps.length ? placeOf(steps, ends, at) : null }), open: (value) => update(value), link, present }) : null;
   const btn = (name, sign, act) => el("button", { type: "button", class: `ss-btn ss-${name}`, "aria-label": words.controls[name], title: words.controls[name], onclick: act }, sign);
-  const play = btn("play", icon("play"), toggle), speed = el("select", { class: "ss-speed", "aria-label": words.controls.speed, title: words.controls.speed }, ...SPEEDS.map((s) => el("option", { value: s, text: `${upTo(s, 2)}×` })));
-  speed.value = "1";
+  const play = btn("play", icon("play"), toggle), speed = createSpeed(words.controls, (to) => clock.set(to));
   const where = el("span", { class: "ss-where" }), line = el("p", { class: "ss-line", "aria-live": "polite" });
   const caption = el("p", { class: "ss-caption" }), empty = el("p", { class: "ss-empty" }), lossy = el("span", { class: "ss-lossy", text: words.lossy, hidden: true });
   const asked = el("p", { class: "ss-prompt", dir: "auto" }), title = el("h2", {}), cost = el("p", { class: "ss-sub" });
   const main = el("div", { class: "ss-body" },
-    el("div", { class: "ss-panel" }, stats.root, stats.why, asked, text.root, line,
+    el("div", { class: "ss-panel ss-runpanel" }, stats.root, stats.why, asked, text.root, line,
       el("div", { class: "ss-transport" }, el("span", { class: "ss-buttons" }, btn("first", icon("first"), () => go(0)), btn("back", icon("back"), () => go(at - 1)), play, btn("forward", icon("forward"), () => go(at + 1)), btn("last", icon("last"), () => go(steps.length - 1))),
         scrub.root, el("span", { class: "ss-side" }, where, speed, btn("help", "?", help.toggle))), createLegend(words, text.only), el("div", { class: "ss-captionrow" }, caption, lossy)),
     el("div", { class: "ss-panel ss-roundpanel" }, title, cost, cards.root, tree.root, el("div", { class: "ss-two" }, bars.root, race.root), timeline.root), whatif.root);
@@ -66,17 +66,17 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   function toggle() {
     if (clock.playing) clock.stop();
     else {
-      if (at >= steps.length - 1) go(0);
+      if (untouched || at >= steps.length - 1) go(0);   // whoever has not moved yet sees it from the start
       follow = false;
       clock.play();
     }
     playState();
   }
-  speed.addEventListener("change", () => { clock.speed = Number(speed.value); });
 
   function go(k, playing = false) {
     if (!steps.length) return;
     at = Math.max(0, Math.min(steps.length - 1, k));
+    untouched = false;
     if (!playing) { clock.seek(); follow = at === steps.length - 1 && !trace.totals; }
     if (!playing && !first) tellPlace();
     sel = defaultSelection(trace.rounds[steps[at].r], steps[at]);
@@ -154,8 +154,10 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
         const asked = place && (!place.run || place.run === trace.name) ? stepFor(place, { ends }) : null;
         if (asked !== null || (place && trace.name === place.run)) place = null;
         go(asked ?? ends[openingRound(trace.rounds)]);
+        untouched = asked === null;
       } else if (steps.length && !first) onPlace?.({ run: null, round: null, step: null });
       if (steps.length) first = false;
+      if (steps.length) onRun?.();
     }
     if (steps.length && (follow || at >= steps.length)) {
       at = steps.length - 1;
@@ -166,5 +168,5 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   }
   update(ndjson);
   return { update, go, goRound, select, whatif, openFile: sharing?.take, get raw() { return raw; }, get sel() { return sel; }, get words() { return words; }, recolour: race.recolour, get trace() { return trace; }, get at() { return at; }, get steps() { return steps; },
-    destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); sharing?.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
+    destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
 }

@@ -2,7 +2,6 @@
 import { el, say } from "./dom.js";
 
 const CLASS = "ss-present";
-export const CHANGED = "ss-presenting";   // told to the document after every change
 
 export const presenting = () => document.documentElement.classList.contains(CLASS);
 
@@ -10,7 +9,6 @@ export function setPresent(on, changed = () => {}) {
   if (presenting() === on) return;
   document.documentElement.classList.toggle(CLASS, on);
   if (on) window.scrollTo(0, 0);   // what is shown begins at the top, wherever the button was
-  document.dispatchEvent(new Event(CHANGED));
   changed(on);
 }
 

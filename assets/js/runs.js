@@ -28,14 +28,17 @@ export function liveRun() {
   return player ? { name: LIVE, trace: player.trace, method: String(player.trace.run?.method ?? "") } : null;
 }
 
-// Opens a recording in the Watch tab, as its example chip would.
+// What the reader made of a recording's file, as stream text again: a player then keeps its place by it.
+export async function runText(entry) {
+  const trace = await loadRun(entry), lines = [{ version: 1, run: trace.run, source: "recorded", name: entry.name }, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
+  return `${lines.map((l) => JSON.stringify(l)).join("\n")}\n`;
+}
+
+// Opens a recording in the Watch tab, as its chips would.
 export async function openInWatch(entry) {
   const player = (window.Specscope?.players ?? []).at(0);
   if (!player) return false;
-  const trace = await loadRun(entry);
-  if (!trace) return false;
-  const head = { version: 1, run: trace.run, source: "recorded", name: entry.name }, lines = [head, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
-  player.update(lines.map((l) => JSON.stringify(l)).join("\n") + "\n");
+  player.update(await runText(entry));
   openTab("watch");
   window.scrollTo({ top: 0 });
   return true;

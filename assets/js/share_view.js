@@ -2,7 +2,6 @@
 import { commandFor } from "./command.js";
 import { el, say } from "./dom.js";
 import { oneLine, short } from "./glyphs.js";
-import { CHANGED, presenting } from "./present.js";
 import { checkTrace, fileName, htmlPage, MOST_BYTES, toFile } from "./trace_file.js";
 
 async function copy(text) {
@@ -65,9 +64,7 @@ export function createShare(words, { get, open, link = null, present = null }) {
   const root = el("section", { class: "ss-share", "aria-label": w.title }, el("div", { class: "ss-sharerow" }, ...buttons.filter(Boolean), file), note, fallback);
   root.addEventListener("dragover", (e) => e.preventDefault());
   root.addEventListener("drop", (e) => { e.preventDefault(); if (e.dataTransfer?.files[0]) take(e.dataTransfer.files[0]); });
-  const told = () => { const b = root.querySelector('[data-act="present"]'); if (b) say(b, presenting() ? w.leave : w.present); tell(""); };
-  document.addEventListener(CHANGED, told);
   // A link can name a recording only: for other runs there is the file.
   function draw(trace) { const b = root.querySelector('[data-act="link"]'); if (b) b.hidden = !trace.name; }
-  return { root, take, draw, destroy() { document.removeEventListener(CHANGED, told); } };
+  return { root, take, draw };
 }

@@ -83,17 +83,14 @@ export function emittedAt(round, step) {
   return Math.min(kept, round.emitted.length);
 }
 
-// Where a page opens: a settled round, some way in, in which as much as possible happened.
-export function openingRound(rounds) {
-  const from = Math.floor(rounds.length * 0.3);
-  let best = rounds.length - 1, bestScore = -1;
-  rounds.forEach((r, i) => {
-    if (i < from || i > rounds.length * 0.75) return;
-    const has = (v) => (r.drafted.some((d) => d.verdict === v) ? 1 : 0);
-    const score = 4 * has("rejected") * has("accepted") + 2 * has("not_reached") + has("accepted");
-    if (score > bestScore) { best = i; bestScore = score; }
-  });
-  return best;
+// Where a page opens: at the end of the first round that drafted, so that there is something to see and Play shows the rest grow.
+export const openingRound = (rounds) => Math.max(0, rounds.findIndex((r) => r.drafted.length > 0));
+
+// What the draft liked better than a token it drew by chance: {text, q}; null where the token itself is likely, or nothing was drawn.
+export function likelierDraft(round, i) {
+  const d = round.drafted[i], table = d.u !== null && d.q !== null && d.q < 0.1 ? tableFor(round, i) : null;
+  const at = table?.q ? table.q.reduce((best, q, k) => (q !== null && (best < 0 || q > table.q[best]) ? k : best), -1) : -1;
+  return at >= 0 && table.q[at] > 2 * d.q ? { text: table.texts[at], q: table.q[at] } : null;
 }
 
 // The table of a drafted token's position, and that of the token which closed the round.

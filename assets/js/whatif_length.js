@@ -8,7 +8,7 @@ export function createLength(words, changed) {
   const bars = el("div", { class: "ss-lengths", role: "radiogroup", "aria-label": words.label }), note = el("p", { class: "ss-note", "aria-live": "polite" });
   const one = el("span", { class: "ss-oneline", "aria-hidden": "true" }, el("span", { text: words.one })), from = el("p", { class: "ss-sub" }), axis = el("span", { class: "ss-sub", "aria-hidden": "true" });
   const root = el("section", { class: "ss-wlength" }, el("h3", { text: words.title }), from, el("div", { class: "ss-lengthbox" }, bars, one), axis, note);
-  let data = null, chosen = null, picked = false, trace = null, seen = "";
+  let data = null, chosen = null, picked = false, begin = null, trace = null, seen = "";
 
   function choose(k, focus = false) {
     chosen = k;
@@ -39,14 +39,19 @@ export function createLength(words, changed) {
   function draw(next) {
     const now = `${next.rounds.length}/${next.plain?.elapsed_s.length ?? 0}`;   // a live run grows, and plain decoding is timed after it
     if (next === trace && now === seen) return;
-    if (next !== trace) picked = false;
+    if (next !== trace) { picked = begin !== null; chosen = begin; begin = null; }
     trace = next;
     seen = now;
     data = lengths(next);
     if (!picked) chosen = data?.own ?? 4;
     show();
   }
-  // The lesson opens its step anew: a length chosen before is no answer yet.
-  function reset() { trace = null; seen = ""; }
+  // The lesson opens its step anew, at this length: one chosen before is no answer yet.
+  function reset(at = null) {
+    const was = trace;
+    trace = null;
+    begin = at;
+    if (was) draw(was);
+  }
   return { root, draw, reset, get state() { return { chosen, best: data?.best ?? null }; } };
 }

@@ -3,6 +3,7 @@ import { capital, count, fixed, ms, probLong, ratio, secs, times, upTo } from ".
 import { quoted, short } from "./glyphs.js";
 import { byRatio } from "./bars_model.js";
 import { apart, compared } from "./printed.js";
+import { likelierDraft } from "./steps.js";
 
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
@@ -71,11 +72,12 @@ export const EN = {
     if (!step || !n) return first;
     return `${first} Plain decoding ${estimated ? "would spend about" : "spent"} ${ms(step * out)} on ${out === 1 ? "this one token" : `these ${tokens(out)}`}.`;
   },
+  unlikely: (top) => (top ? `: drawn by chance from q, whose likeliest is ${quoted(top.text)} at ${probLong(top.q)}` : ""),
   step(s, round, total) {
     const head = `Round ${s.r} of ${total - 1}`;
     if (s.phase === "draft") {
       const d = round.drafted[s.drafted - 1];
-      return `${head} · the draft proposes ${quoted(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}`;
+      return `${head} · the draft proposes ${quoted(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}${EN.unlikely(likelierDraft(round, s.drafted - 1))}`;
     }
     if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafts at once`;
     if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
@@ -150,9 +152,10 @@ export const EN = {
     return bits.join(" · ");
   },
   source: { recorded: "Recorded run", live: "Live run", imported: "Opened from a file", none: "Run" },
+  recordings: { shown: "This is a recorded run: play it, or step through it.", none: "No recording of this example with this method: press Run.", live: "Press Run to decode this prompt live.", failed: "The recording could not be loaded." },
   queue: (place, of) => `Waiting for the model: place ${place} of ${of} in the queue.`,
   waiting: "Waiting for the first token …", nothing: "No recorded run is here yet. Press Run when the live model is ready.",
-  controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed, times the recorded time", scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },
+  controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed", toRead: "To read along", recorded: "Times the recorded speed", pace: (n) => `${n} ${n === 1 ? "step" : "steps"}/s`, scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },
   keys: [["←  →", "one step back, forward"], ["Shift ←  →", "one round back, forward"], ["Space", "play, pause"], ["Home  End", "first, last step"], ["↑  ↓", "previous, next token when one has the focus"], ["?", "this list"], ["Esc", "leave the presenter's view"], ["Page Down  Page Up", "presenting: next, previous step (in the lesson: its pages)"]],
   bar: (r, round) => `round ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, ${round.drafted.length} drafted` : ""}`,
   stopped: { cancelled: "stopped before its end", length: "ended at the token limit", eos: "ended by itself", stop_string: "ended at a stop string" },

@@ -16,7 +16,8 @@ export const LESSON_EN = {
   finished: "All ten are done. You can now say why it is faster, why nothing is lost, and when it does not pay.",
   predict: { ask: (text, p, q) => `Will the target keep ${quoted(text)}? The draft gave it q = ${probLong(q)}, the target gives it p = ${probLong(p)}.`, kept: "It is kept", rejected: "It is rejected",
     right: "You were right.", wrong: "It went the other way.", reveal: (d) => `u was ${apart(d.u, Math.min(1, d.p / d.q))[0]}, and p/q = ${apart(d.u, Math.min(1, d.p / d.q))[1]}: ${d.u < d.p / d.q ? "below it, kept" : "not below it, rejected"}. With p/q you know the odds, never the outcome.` },
-  quiz: { again: "Not quite: read it once more and choose again.", right: "Right." },
+  there: "Take me there", own: "Now with a prompt of your own", foundIn: (rounds) => `You find it in ${rounds.length === 1 ? "round" : "rounds"} ${rounds.join(", ")}.`,
+  quiz: { where: (n) => `It is in step ${n}.`, again: "Not quite: read it once more and choose again.", right: "Right." },
   steps: {
     pass: { title: "Guess ahead, check at once", text: "Something small and quick, the [[draft]], writes a few tokens ahead. Then the [[target]] looks at all of them in a single [[pass]]. One pass for one token would be [[plain decoding]].", task: "Step forward (the → key, or the button to the right of Play) until the target's one pass lights up all drafts.", done: "That one pass took hardly longer than a pass for one token. This is where the time is won." },
     predict: { title: "Will it be kept?", text: "The pass has told [[p]], what the target thinks of each drafted token; [[q]] is what the draft thought. The token is kept if a random number [[u]] lies below p/q.", task: "Predict, then see.", done: "A token the target likes as much as the draft did is always kept; one it likes half as much is kept half of the time." },

@@ -3,6 +3,7 @@ import { capital, fixed, inRussian, plural, probLong, ratio, times, upTo } from 
 import { quoted, short } from "./glyphs.js";
 import { byRatio } from "./bars_model.js";
 import { apart, compared } from "./printed.js";
+import { likelierDraft } from "./steps.js";
 
 const { ms, secs } = inRussian;
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
@@ -70,11 +71,12 @@ export const RU = {
     if (!step || !n) return first;
     return `${first} Обычной генерации на ${tokens(out)} ${estimated ? "понадобилось бы около" : "понадобилось"} ${ms(step * out)}.`;
   },
+  unlikely: (top) => (top ? `: он выбран случайно по q, где вероятнее всех ${quoted(top.text, "«»")}, ${probLong(top.q)}` : ""),
   step(s, round, total) {
     const head = `Раунд ${s.r} из ${total - 1}`;
     if (s.phase === "draft") {
       const d = round.drafted[s.drafted - 1];
-      return `${head} · черновик предлагает ${quoted(d.text, "«»")}${d.q === null || d.q === 1 ? "" : ` с q = ${probLong(d.q)}`}`;
+      return `${head} · черновик предлагает ${quoted(d.text, "«»")}${d.q === null || d.q === 1 ? "" : ` с q = ${probLong(d.q)}`}${RU.unlikely(likelierDraft(round, s.drafted - 1))}`;
     }
     if (s.phase === "verify") return `${head} · один проход целевой модели проверяет сразу все предложенные токены (${round.drafted.length})`;
     if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text, "«»")}: ${RU.verdict(round.drafted[s.i])}`;
@@ -149,9 +151,10 @@ export const RU = {
     return bits.join(" · ");
   },
   source: { recorded: "Запись", live: "Живая генерация", imported: "Открыто из файла", none: "Генерация" },
+  recordings: { shown: "Это запись генерации: проиграйте её или идите по шагам.", none: "Записи этого примера с этим методом нет: нажмите «Запустить».", live: "Нажмите «Запустить», и модель ответит на этот вопрос.", failed: "Запись не загрузилась." },
   queue: (place, of) => `Модель занята: вы в очереди, место ${place} из ${of}.`,
   waiting: "Первый токен вот-вот появится …", nothing: "Записей здесь ещё нет. Нажмите «Запустить», когда модель загрузится.",
-  controls: { first: "Первый шаг (Home)", back: "Шаг назад (←)", play: "Проиграть (пробел)", pause: "Пауза (пробел)", forward: "Шаг вперёд (→)", last: "Последний шаг (End)", speed: "Скорость, во сколько раз быстрее записи", scrub: "Раунды: по столбику на раунд, высота — число токенов", help: "Клавиши (?)", close: "Закрыть" },
+  controls: { first: "Первый шаг (Home)", back: "Шаг назад (←)", play: "Проиграть (пробел)", pause: "Пауза (пробел)", forward: "Шаг вперёд (→)", last: "Последний шаг (End)", speed: "Скорость", toRead: "Чтобы успеть прочесть", recorded: "Во сколько раз быстрее записи", pace: (n) => `${n} ${n === 1 ? "шаг" : "шага"}/с`, scrub: "Раунды: по столбику на раунд, высота — число токенов", help: "Клавиши (?)", close: "Закрыть" },
   keys: [["←  →", "шаг назад, вперёд"], ["Shift ←  →", "раунд назад, вперёд"], ["Пробел", "проиграть, пауза"], ["Home  End", "первый, последний шаг"], ["↑  ↓", "предыдущий, следующий токен, если он в фокусе"], ["?", "этот список"], ["Esc", "выйти из показа"], ["Page Down  Page Up", "в показе: следующий, предыдущий шаг (в уроке — его страницы)"]],
   bar: (r, round) => `раунд ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, предложено ${round.drafted.length}` : ""}`,
   stopped: { cancelled: "остановлено до конца", length: "предел числа токенов", eos: "закончила сама", stop_string: "на стоп-строке" },

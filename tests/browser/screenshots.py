@@ -18,7 +18,7 @@ SHOTS = {
         "?run=chat-eagle&round=42",
         {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2},
         "#player .ss-card",
-        "document.querySelector('#player .ss-stats').scrollIntoView()",
+        "document.querySelector('#player .ss-runpanel').scrollIntoView()",
     ),
     "presenter": ("?tab=lesson&lesson=2&view=present", {"viewport": {"width": 1280, "height": 800}}, "#lesson [data-guess]", ""),
 }

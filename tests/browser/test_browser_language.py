@@ -101,7 +101,7 @@ def test_every_other_browser_opens_in_english(visit, url, locale):
     assert user.text("#run") == "Run" and user.page.get_attribute("html", "lang") == "en" and "lang=" not in user.page.url
 
 
-@pytest.mark.parametrize("lang, nobody, hint", [("en", "nobody", "Plain decoding: one pass"), ("ru", "никто", "Обычная генерация: один проход")])
+@pytest.mark.parametrize("lang, nobody, hint", [("en", "nobody", "Nobody: one target pass"), ("ru", "никто", "Никто: один проход")])
 def test_a_methods_hint_is_in_the_pages_language(visit, url, lang, nobody, hint):
     user = visit(url, f"?lang={lang}")
     user.wait(f"() => document.querySelector('#method').textContent.includes('{nobody}')")

@@ -24,7 +24,7 @@ def done(user, step: str) -> None:
 
 
 def next_(user, step: str) -> None:
-    user.page.locator("#lesson .ss-lessonnav .ss-next").click()
+    user.page.locator('#lesson .ss-lessonnav [data-act="next"]').click()
     user.wait(f"() => document.querySelector('{CARD}').dataset.step === '{step}' && document.querySelector('{CARD}').dataset.open")
     assert user.page.get_attribute(CARD, "data-done") == "no", f"{step} is not done by opening it"
 
@@ -83,11 +83,14 @@ def test_all_ten_steps(visit, url):
     next_(user, "quiz")
     for k, right in enumerate((0, 1, 2, 0)):
         page.locator("#lesson .ss-quiz fieldset").nth(k).locator("input").nth((right + 1) % 3).check()
-        assert "Not quite" in page.locator("#lesson .ss-quiz fieldset").nth(k).inner_text()
+        assert f"It is in step {(1, 7, 9, 4)[k]}." in page.locator("#lesson .ss-quiz fieldset").nth(k).inner_text()
         page.locator("#lesson .ss-quiz fieldset").nth(k).locator("input").nth(right).check()
     done(user, "quiz")
     assert "All ten are done" in user.text("#lesson .ss-outcome") and "10 of 10 done" in user.text(CARD)
     user.wait("() => location.search.includes('done=3ff') && location.search.includes('lesson=10')")
+    page.locator('#lesson [data-act="own"]').click()
+    page.wait_for_selector("#prompt textarea", state="visible")
+    page.locator('.ss-tabs [data-tab-id="lesson"]').click()
     # What was chosen stays, also over a visit to another step and another language; a wrong answer takes the step back.
     page.locator("#lesson .ss-dotbtn").nth(8).click()
     page.wait_for_selector(f'{CARD}[data-open="9"]')
@@ -116,6 +119,34 @@ def test_the_first_thing_asked_works_right_after_the_tab_was_clicked(visit, url)
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(60)
     done(user, "pass")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_way_to_what_a_step_asks_for(visit, url, width):
+    """By keyboard: the button in the card brings its control into sight and the focus to it; that alone does not do the step."""
+    for n, control in {1: ".ss-forward", 5: ".ss-scrub", 6: ".ss-u", 7: ".ss-roll", 9: '.ss-length[aria-checked="true"]'}.items():
+        user = begin(visit, url, n, viewport={"width": width, "height": 740}, reduced_motion="reduce")
+        page = user.page
+        page.locator('#lesson [data-act="there"]').focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("s => document.activeElement === document.querySelector(`#lesson .ss-stage ${s}`)", control), n
+        box = page.locator(f"#lesson .ss-stage {control}").bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 740, (n, box)
+        assert page.get_attribute(CARD, "data-done") == "no", n
+        user.close()
+
+
+def test_steps_open_with_something_to_do(visit, url):
+    user = begin(visit, url, 5)
+    assert "You find it in round" in user.text(CARD)
+    user = begin(visit, url, 9)
+    assert user.page.locator('#lesson .ss-length[aria-checked="true"]').inner_text() == "1"
+    user.page.keyboard.press("Tab")
+    user.page.locator('#lesson [data-act="there"]').click()
+    for _ in range(9):
+        user.page.keyboard.press("ArrowRight")
+    done(user, "length")
+    assert not user.page.locator('#lesson [data-act="there"]').is_visible()
 
 
 def test_the_prediction_is_not_given_away(visit, url):

@@ -23,6 +23,9 @@ def test_the_introduction_is_open_until_closed_and_leads_to_the_lesson(visit, ur
     user = visit(url)
     page = user.page
     assert page.locator(f"{INTRO}[open]").count() == 1
+    assert not page.get_by_text("A large model, the target").is_visible(), "one sentence first"
+    page.locator(f'{INTRO} [data-act="more"]').click()
+    assert "drawn by chance from q" in user.text(INTRO)
     page.locator(f"{INTRO} .ss-term", has_text="residual").first.hover()
     assert user.text("#ss-definition").startswith("residual: what p has over q")
     page.locator(f"{INTRO} summary").click()
@@ -33,6 +36,22 @@ def test_the_introduction_is_open_until_closed_and_leads_to_the_lesson(visit, ur
     page.locator(f"{INTRO} summary").click()
     page.locator(f'{INTRO} [data-act="lesson"]').click()
     page.wait_for_selector("#lesson .ss-lessoncard[data-open]")
+
+
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_the_run_and_its_buttons_are_in_sight_at_once(visit, lang):
+    from spec_ui import recordings
+
+    with served(FakeEngine(phase="loading"), recordings.FOLDER) as url:
+        for width, height, screens in ((1280, 900, 1), (360, 740, 1.3)):
+            user = visit(url, f"?lang={lang}", viewport={"width": width, "height": height})
+            user.wait(f"() => document.documentElement.lang === '{lang}'")
+            box = {name: user.page.locator(f"#player .ss-{name}").first.bounding_box() for name in ("text", "play", "stats", "now")}
+            assert user.page.locator(f"{INTRO}[open]").count() == 1 and user.at() == ("1", "settle"), "at its beginning"
+            assert box["text"]["y"] < box["play"]["y"] < screens * height - box["play"]["height"]
+            assert (box["stats"]["y"] > box["play"]["y"]) == (width < 600), "on a phone the figures come behind"
+            assert box["now"]["y"] - 2 >= box["text"]["y"], "the box around the round has its upper border"
+            user.close()
 
 
 def test_on_a_phone_the_lesson_opens_too_and_the_prompt_is_one_press_away(visit, url):
@@ -77,7 +96,7 @@ def test_presenting_begins_at_the_top_and_has_a_way_out(visit, url):
     page.locator('#player [data-act="present"]').click()
     user.wait("() => location.search.includes('view=present')")
     assert page.evaluate("() => window.scrollY") == 0 and page.locator("#player .ss-text").is_visible()
-    assert user.text('#player [data-act="present"]').startswith("Leave the presenter's view")
+    assert page.get_by_text("Leave the presenter's view").filter(visible=True).count() == 1
     page.locator(".ss-leave").click()
     user.wait("() => !location.search.includes('view=')")
     assert page.locator("#header").is_visible() and not page.locator(".ss-leave").is_visible()

@@ -78,6 +78,7 @@ def test_steps_of_a_round_and_keys(visit, url):
     assert page.locator("dialog[open]").count() == 1
     page.keyboard.press("Escape")
     page.keyboard.press("Home")
+    page.locator("#player .ss-speed").select_option("speed:0.5")
     page.locator(".ss-title, .ss-roundpanel h2").click()
     page.keyboard.press("Space")
     user.wait("() => Number(document.querySelector('#player .ss-mount').dataset.round) > 1")
@@ -85,6 +86,29 @@ def test_steps_of_a_round_and_keys(visit, url):
     here = user.at()
     time.sleep(0.3)
     assert user.at() == here, "Space pauses"
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_play_begins_at_the_beginning_and_at_a_pace_to_read(visit, url, motion):
+    user = visit(url, reduced_motion=motion)
+    page = user.page
+    groups = page.eval_on_selector_all("#player .ss-speed optgroup", "nodes => nodes.map(n => [n.label, ...[...n.children].map(o => o.textContent)])")
+    assert groups == [["To read along", "1 step/s", "4 steps/s"], ["Times the recorded speed", "0.05×", "0.25×", "0.5×", "1×", "2×", "4×"]]
+    page.evaluate("""() => { window.lines = []; new MutationObserver(() => window.lines.push(document.querySelector('#player .ss-line').textContent))
+      .observe(document.querySelector('#player .ss-line'), {childList: true, characterData: true, subtree: true}); }""")
+    page.locator("#player .ss-speed").select_option("pace:4")
+    page.locator("#player .ss-play").click()
+    user.wait("() => window.lines.length >= 8")
+    page.locator("#player .ss-play").click()
+    lines = page.evaluate("() => window.lines")
+    page.locator("#player .ss-speed").focus()
+    walked = [lines[0]]
+    page.locator("#player .ss-first").click()
+    for _ in range(7):
+        page.locator("#player .ss-forward").click()
+        user.at()
+        walked.append(page.locator("#player .ss-line").inner_text())
+    assert lines[0].startswith("Round 0") and lines[:8] == walked, "every step, none left out"
 
 
 def test_keys_leave_the_prompt_alone(visit, url):
@@ -99,6 +123,12 @@ def test_keys_leave_the_prompt_alone(visit, url):
 def test_a_token_tells_its_verdict(visit, url):
     user = visit(url)
     page = user.page
+    r = page.evaluate(
+        "() => window.Specscope.players[0].trace.rounds.findIndex(r => ['accepted', 'rejected'].every(v => r.drafted.some(d => d.verdict === v)))"
+    )
+    for _ in range(1, r):
+        page.keyboard.press("Shift+ArrowRight")
+    user.at()
     card = page.locator('.ss-card[data-kind="rejected"]').first
     label = card.get_attribute("aria-label")
     assert "rejected" in label and "target p" in label and "u = 0." in label
@@ -121,13 +151,14 @@ def test_example_without_a_model_shows_its_recording(visit, url):
     user = visit(url)
     user.page.get_by_label("list", exact=True).check(force=True)
     user.wait("() => document.querySelector('.ss-caption').textContent.includes('greedy')")
-    assert user.page.locator("#prompt textarea").input_value().startswith("List five things")
+    user.wait("() => document.querySelector('#prompt textarea').value === 'prompt of list-draft'")
     assert "first choice" in user.page.locator('.ss-card[data-kind="accepted"], .ss-card[data-kind="rejected"]').first.get_attribute("aria-label")
     user.page.get_by_label("story", exact=True).check(force=True)
     user.wait("() => document.querySelectorAll('.ss-node').length > 5")
     assert user.page.locator('.ss-edge[data-kind="accepted"]').count() >= 1
     user.page.get_by_label("coding", exact=True).check(force=True)
-    user.wait("() => document.querySelector('#notice').textContent.includes('no recorded run')")
+    user.wait("() => document.querySelector('#notice').textContent.includes('No recording of this example with this method: press Run.')")
+    assert user.page.locator("#prompt textarea").input_value().startswith("Write a Python function")
 
 
 @pytest.mark.parametrize("width", [320, 360, 1280])

@@ -116,7 +116,7 @@ def test_the_saved_page_works_by_double_click_without_a_server(visit, url, brows
     page.wait_for_selector(".ss-lawbar")
     page.wait_for_selector(".ss-race svg.ss-chart")  # a chart by hand where Plotly is not
     assert "</script>" in page.locator(".ss-prompt").inner_text() and page.locator(".ss-header h1").inner_text() == "Specscope"
-    assert page.locator(".ss-intro p").count() == 3 and page.locator(".ss-intro button").count() == 0
+    assert page.locator(".ss-intro p").count() == 5 and page.locator(".ss-intro .ss-btn").count() == 0
     assert page.locator(".ss-wbranch:visible").count() == 0 and page.locator('[data-act="link"]').count() == 0
     assert page.evaluate("() => window.__hit === undefined") and page.locator("#player img, #player script").count() == 0
     assert page.get_attribute("html", "lang") == ("ru" if scheme == "dark" else "en")

@@ -1,6 +1,7 @@
 """The page's parts without a browser: recordings, examples, launch arguments, bundle, and what must never be imported."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,18 +28,8 @@ def folder(tmp_path):
 def test_recordings_are_found_by_example_and_method(folder):
     assert set(recordings.load(folder)) == {"chat-draft", "chat-lookup", "list-lookup", "story-draft"}
     assert recordings.first(folder)[0] == "chat"
-
-    def prompt(*a):
-        return recordings.prompt_of(recordings.pick(*a, folder))
-
-    assert (prompt("chat", "lookup"), prompt("chat", "draft"), prompt("list", "draft"), prompt("story", "draft")) == (
-        "chat-lookup",
-        "chat-draft",
-        "list-lookup",
-        "story",
-    )
-    assert recordings.pick("code", "draft", folder) is None
-    lines = [json.loads(x) for x in recordings.pick("chat", "draft", folder).splitlines()]
+    assert recordings.prompt_of(recordings.load(folder)["list-lookup"]) == "list-lookup"
+    lines = [json.loads(x) for x in recordings.load(folder)["chat-draft"].splitlines()]
     assert lines[0]["source"] == "recorded" and "totals" in lines[-1] and all("emitted" in x for x in lines[1:-1])
 
 
@@ -108,15 +99,11 @@ def test_nothing_on_the_page_comes_from_outside_and_templates_are_constant():
     assert demo.analytics_enabled is False
 
 
-def test_events_check_their_input_on_the_server(tmp_path):
+def test_events_check_their_input_on_the_server():
     from spec_ui import watch
 
-    recordings.load.cache_clear()
-    engine = FakeEngine(phase="loading")
-    for bad in ("../../etc/passwd", None, 7, ["chat"]):
-        assert "error" in watch._choose(engine, tmp_path, bad, "draft")[2]
-        assert "error" in watch._method(engine, tmp_path, bad, "chat")[2]
-    assert "no recorded run" in watch._choose(engine, tmp_path, "chat", {"x": 1})[2]
+    for bad in ("../../etc/passwd", None, 7, ["chat"], {"x": 1}):
+        assert json.loads(watch._method(FakeEngine(phase="loading"), bad)[2])["details"] == []
 
 
 def test_every_language_has_the_same_keys_and_values():
@@ -138,13 +125,12 @@ def test_every_language_has_the_same_keys_and_values():
 def test_the_address_opens_a_recording_by_its_exact_name_only(folder):
     from spec_ui import watch
 
-    engine = FakeEngine(phase="loading")
-    prompt, example, _method, ndjson, notice = watch.opened(engine, folder, "list-lookup", "en")
-    assert prompt == "list-lookup" and example["value"] == "list" and '"name":"list-lookup"' in ndjson.splitlines()[0] and "recorded" in notice
+    ndjson, notice = watch.opened(folder, "list-lookup", "en")
+    assert '"name":"list-lookup"' in ndjson.splitlines()[0] and "recorded" in notice
     for bad in ("../../etc/passwd", "list", "LIST-LOOKUP", "", 7, ["chat-draft"]):
-        got = watch.opened(engine, folder, bad, "ru")
-        assert "Записи с таким именем" in json.loads(got[4])["text"] and not isinstance(got[3], str)
-    assert not any(isinstance(x, str) for x in watch.opened(engine, folder, None, "en"))
+        got = watch.opened(folder, bad, "ru")
+        assert "Записи с таким именем" in json.loads(got[1])["text"] and not isinstance(got[0], str)
+    assert not any(isinstance(x, str) for x in watch.opened(folder, None, "en"))
 
 
 def test_the_address_of_the_whole_page_is_checked(folder):
@@ -167,25 +153,17 @@ def test_the_address_of_the_whole_page_is_checked(folder):
 
 def test_the_page_has_its_own_words_for_every_method_and_setting():
     from core import catalog, methods
-    from spec_ui import watch, words
-    from tests.spec_ui.fake_engine import Method
+    from spec_ui import words
 
     for name in catalog.WORDS:
-        assert {f"note.{name}", f"method.{name}"} <= set(words.table("en"))
+        assert f"method.{name}" in words.table("en")
+        for lang in words.LANGUAGES:
+            cards = (ROOT / f"assets/js/words_methods_{lang}.js").read_text(encoding="utf-8")
+            assert re.search(rf'^ +"?{re.escape(name)}"?: {{ proposes: "', cards, re.MULTILINE), "what a chip says of its method"
     for name in methods.all_settings():
         for lang in words.LANGUAGES:
             drawn = (ROOT / f"assets/js/words_{lang}.js").read_text(encoding="utf-8")
             assert f'{name}: ["{words.setting(lang, name)}", ' in drawn, "the field and what is said of it have one name"
-
-    class Engine(FakeEngine):
-        def methods(self):
-            return [*super().methods(), Method("oracle", "oracle", note="It knows.")]
-
-    def hint(method, lang):
-        return json.loads(watch._method(Engine(), ROOT / "nowhere", method, None, lang)[2])["text"]
-
-    assert hint("draft", "en") == words.text("en", "note.draft") and hint("draft", "ru").startswith("Маленькая модель пишет вперёд")
-    assert hint("oracle", "ru") == "It knows."
 
 
 def test_a_notice_is_said_again_in_another_language():

@@ -1,7 +1,7 @@
 import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { AGREED, countDone, goodPlace, isDone, LESSON, openingPlace, openingStep, predictPlace, verdictStep, withDone, withoutDone } from "../../../assets/js/lesson_steps.js";
+import { AGREED, ANSWERED_IN, countDone, foundIn, goodPlace, isDone, LESSON, openingPlace, openingStep, predictPlace, verdictStep, withDone, withoutDone } from "../../../assets/js/lesson_steps.js";
 import { buildSteps, tableFor } from "../../../assets/js/steps.js";
 import { ceiling, dragsTo, sandbox, summary } from "../../../assets/js/whatif_model.js";
 import { makeReader } from "../../../assets/js/trace.js";
@@ -61,6 +61,24 @@ test("the overlap can be pulled to what is asked where the step opens, and the d
   assert.ok(summary(box.cats).overlap <= 0.85 && dragsTo(box.cats, AGREED) >= 1 && ceiling(box.cats) >= 0.97);
   const roll = goodPlace("roll", trace), overlap = tableFor(trace.rounds[roll.r], roll.i).overlap;
   assert.ok(overlap > 0.3 && overlap < 0.8, String(overlap));
+});
+
+test("who has to search is told where: rounds in which it is done", () => {
+  for (const id of ["bonus", "replaced", "certain"]) {
+    const rounds = foundIn(id, trace);
+    assert.ok(rounds.length > 0 && rounds.length <= 3, id);
+    for (const r of rounds) {
+      const round = trace.rounds[r], sel = id === "certain" ? round.drafted.findIndex((d) => d.verdict !== "not_reached" && d.p >= d.q) : "end";
+      assert.ok(step(id).done(state(ends[r], { sel })), `${id} in round ${r}`);
+    }
+  }
+  assert.deepEqual(foundIn("pass", trace), []);
+  assert.deepEqual(ANSWERED_IN.map((n) => LESSON[n - 1].id), ["pass", "roll", "length", "replaced"]);
+});
+
+test("where the dice are thrown a thousand times, more than one token is to be seen", () => {
+  const at = goodPlace("roll", trace), round = trace.rounds[at.r], box = sandbox(tableFor(round, at.i), { drafted: round.drafted[at.i].id });
+  assert.ok(box.cats.filter((c) => !c.others && c.p >= 0.05).length >= 3);
 });
 
 test("progress is ten bits", () => {

@@ -2,9 +2,9 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { makeReader } from "../../../assets/js/trace.js";
-import { buildSteps, draftStates, emittedAt, openingRound, roundSteps, settleIndex, verdictOrder, closingTable, tableFor } from "../../../assets/js/steps.js";
+import { buildSteps, draftStates, emittedAt, likelierDraft, openingRound, roundSteps, settleIndex, verdictOrder, closingTable, tableFor } from "../../../assets/js/steps.js";
 import { plainTimes, speedup, tally } from "../../../assets/js/tally.js";
-import { stepAt } from "../../../assets/js/clock.js";
+import { dueAfter, stepAt } from "../../../assets/js/clock.js";
 import { treeLayout } from "../../../assets/js/tree_view.js";
 import { lanes, clockWindow } from "../../../assets/js/timeline_view.js";
 import { raceData } from "../../../assets/js/race_chart.js";
@@ -85,10 +85,23 @@ test("speed-up: measured once plain has run, an estimate before, nothing without
   assert.equal(plainTimes(shorter, 50).measured, true);
 });
 
-test("the page opens on a round where something happened", () => {
-  const round = traces.sampled.rounds[openingRound(traces.sampled.rounds)];
-  assert.ok(round.drafted.some((d) => d.verdict === "rejected") && round.drafted.some((d) => d.verdict === "accepted"));
+test("the page opens at the beginning: the first round that drafted", () => {
+  assert.equal(openingRound(traces.sampled.rounds), 1);
   assert.equal(openingRound([traces.sampled.rounds[0]]), 0);
+});
+
+test("to read along, steps come one at a time at their pace, however late a frame is", () => {
+  let due = 0, moves = 0;
+  for (let ms = 0; ms < 5000; ms += 50) { const got = dueAfter(due, 0.05, 1); due = got.due; moves += got.move; }
+  assert.ok(Math.abs(moves - 5) <= 1, `${moves} steps in five seconds at one a second`);
+  assert.deepEqual(dueAfter(0.5, 60, 4), { move: true, due: 0.5 });
+});
+
+test("an unlikely draft is told from what the draft liked best", () => {
+  const d = { u: 0.4, q: 0.008, parent: -1 }, table = { after: -1, texts: ["a", "b"], q: [0.008, 0.34] };
+  assert.deepEqual(likelierDraft({ drafted: [d], tables: [table] }, 0), { text: "b", q: 0.34 });
+  for (const other of [{ q: 0.34 }, { u: null }, { q: null }, { q: 0.09, u: 0.4, parent: 5 }]) assert.equal(likelierDraft({ drafted: [{ ...d, ...other }], tables: [table] }, 0), null);
+  assert.equal(likelierDraft({ drafted: [d], tables: [{ ...table, q: null }] }, 0), null);
 });
 
 test("a tree's layout gives every leaf its own row", () => {
