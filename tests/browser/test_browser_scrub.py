@@ -70,7 +70,7 @@ def test_walking_playing_and_what_if_ask_the_server_for_nothing(user):
     found = walk(page, 7)
     assert found["steps"] > ROUNDS and found["drawn"] > found["steps"] / 8
     print(f"\n{found}")
-    page.locator("#player .ss-speed").select_option("4")
+    page.locator("#player .ss-speed").select_option("speed:4")
     page.evaluate("() => window.Specscope.players[0].go(0)")
     page.locator("#player .ss-play").click()
     user.wait("() => Number(document.querySelector('#player .ss-mount').dataset.round) > 5")
