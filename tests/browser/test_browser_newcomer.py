@@ -110,7 +110,7 @@ def test_what_was_tuned_stands_on_its_card(visit, traces, tmp_path, monkeypatch,
         user = visit(url, f"?lang={lang}&tab=methods", ready="#methods .ss-tunetable")
         card = user.page.locator(".ss-method[data-method=early-exit]")
         assert card.locator("tbody tr").count() == 2 and card.locator("[data-best]").count() == 1
-        assert "0.61×" in card.inner_text() and "<b>T</b>" in card.inner_text() and "40 %" in card.inner_text()
+        assert ("0,61×" if lang == "ru" else "0.61×") in card.inner_text() and "<b>T</b>" in card.inner_text() and "40 %" in card.inner_text()
         assert user.page.locator(".ss-tune").count() == 1 and user.page.locator(".ss-tune b").count() == 0
 
 
