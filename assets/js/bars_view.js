@@ -54,12 +54,13 @@ export function createBars(words) {
     if (!table) { root.replaceChildren(el("p", { class: "ss-sub", text: words.bars.empty })); return; }
     const state = d ? draftStates(round, step)[sel] : null, hideP = state === "pending";
     const settled = step.phase === "settle" && end >= 0;
-    const drawn = settled && (sel === "end" || d?.verdict === "rejected") ? round.emitted[end].id : null;
+    const siblings = offered(round, table.after);   // in a tree a rejected one's sibling may have been kept: then the draw was further on
+    const drawn = settled && (sel === "end" || (d?.verdict === "rejected" && !siblings.some((x) => x.verdict === "accepted"))) ? round.emitted[end].id : null;
     const open = ["accepted", "rejected", "not_reached"].includes(state);
     // Siblings that were not drawn are each certain of themselves: their q are no law together, so only p is drawn.
-    const siblings = offered(round, table.after), listed = siblings.length > 1 && siblings.every((x) => x.q > 0.9999);
+    const listed = siblings.length > 1 && siblings.every((x) => x.q > 0.9999);
     const shown = { ...table, residual: d && !(d.verdict === "rejected" && open) ? null : table.residual, q: listed ? null : table.q };
-    const refused = sel === "end" && round.emitted[end].kind === "recovered" ? round.drafted.find((x) => x.verdict === "rejected") : null;
+    const refused = sel === "end" && round.emitted[end].kind === "recovered" ? siblings.find((x) => x.verdict === "rejected") : null;
     const m = barRows(shown, { drafted: d ? d.id : refused?.id ?? null, drawn });
     const context = contextBefore(trace, step.r, table.after);
     const bonus = !m.hasQ && !listed;
