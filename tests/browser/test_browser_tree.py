@@ -8,7 +8,8 @@ from tests.spec_ui.fake_engine import FakeEngine
 
 # A round whose first root token was rejected while a sibling was kept, at its end, with the rejected one chosen.
 CHOOSE = """() => {
-  const p = window.Specscope.players[0], mixed = (r) => r.drafted[0]?.verdict === 'rejected' && r.drafted.some((d) => d.parent === -1 && d.verdict === 'accepted');
+  const p = window.Specscope.players[0], root = (r, verdict) => r.drafted.some((d) => d.parent === -1 && d.verdict === verdict);
+  const mixed = (r) => r.drafted[0]?.verdict === 'rejected' && root(r, 'accepted');
   const r = p.trace.rounds.findIndex(mixed);
   p.go(p.steps.findLastIndex((s) => s.r === r));
   p.select(0);
