@@ -280,14 +280,14 @@ def test_no_memory_is_exit_1(models, capsys, monkeypatch):
 def test_interrupted_between_rounds(models, capsys, tmp_path, monkeypatch, at, to):
     """Ctrl-C is raised where it falls: here while a round runs. What was decoded so far is written."""
     from core.loop import Decoding
-    real, calls = Decoding._round, []
+    real, calls = Decoding._depart, []
 
-    def round_(self):
+    def depart(self):
         calls.append(1)
         if len(calls) > at:
             raise KeyboardInterrupt
         return real(self)
-    monkeypatch.setattr(Decoding, "_round", round_)
+    monkeypatch.setattr(Decoding, "_depart", depart)
     code, out, err = run(capsys, argv(models, "--prompt", "Hi", "--json", to if to == "-" else str(tmp_path / to)))
     made = trace.parse(out) if to == "-" else trace.read(tmp_path / to)
     assert code == 130 and made.totals.stop == "cancelled" and len(made.rounds) == at and err.endswith("kept.\n")
