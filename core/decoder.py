@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.attention.bias import CausalBias, causal_lower_right
 
 from core import rope
 from core.cache import KVCache, Window
@@ -19,6 +19,16 @@ from core.config import DecoderConfig
 from core.linear import Linear
 
 FLASH = {("cuda", 2)}    # device and bytes of a number for which flash attention takes a chain; a mask in memory asks for a slower kernel
+
+
+class LowerRight(NamedTuple):
+    """A causal mask that is said to the kernel instead of written down: the last of `keys` is the last of `queries`."""
+    queries: int
+    keys: int
+
+    def bias(self) -> Tensor:
+        from torch.nn.attention.bias import causal_lower_right  # here: it brings in torch._dynamo, which takes a second and wants NumPy
+        return causal_lower_right(*self)
 
 
 @dataclass
@@ -42,7 +52,7 @@ class Layer(nn.Module):
         self.q_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
         self.k_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
 
-    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | LowerRight | None) -> Tensor:
         x = x + self.attention(self.norm(x, self.input_norm), cache, index, cos, sin, mask)
         gate, up = self.gate_up(self.norm(x, self.post_norm)).chunk(2, -1)
         return x + self.down(F.silu(gate) * up)
@@ -50,9 +60,8 @@ class Layer(nn.Module):
     def norm(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
 
-    def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
-        """x [B, K, H]; mask [G*K, entries that the cache shows] additive, or None: causal over this pass alone (or K = 1),
-        or a CausalBias: causal over all, said to the kernel instead of written down."""
+    def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | LowerRight | None) -> Tensor:
+        """x [B, K, H]; mask [G*K, entries that the cache shows] additive, None: causal over this pass alone (or K = 1), or a LowerRight."""
         c, (B, K, _) = self.c, x.shape
         group = c.num_heads // c.num_kv_heads
         heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # q heads, then k heads, then v heads
@@ -66,8 +75,9 @@ class Layer(nn.Module):
         k, v = k.transpose(1, 2), v.transpose(1, 2)                               # [B, kv heads, K, D]
         if cache is not None:
             k, v = cache.write(index, k, v)
-        if K > 1 and (mask is None or isinstance(mask, CausalBias)):
-            out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=group > 1)
+        if K > 1 and (mask is None or isinstance(mask, LowerRight)):
+            bias = mask.bias() if mask is not None else None
+            out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=bias, is_causal=bias is None, enable_gqa=group > 1)
             return self.o(out.transpose(1, 2).reshape(B, K, -1))
         # the queries that share a kv head become more rows of one attention: keys are read once and never repeated
         q = q.view(B, K, c.num_kv_heads, group, c.head_dim).permute(0, 2, 3, 1, 4).reshape(B, c.num_kv_heads, group * K, c.head_dim)
@@ -174,7 +184,7 @@ class Decoder(nn.Module):
             self._rope = rope.tables(self.config, size, self.dtype, self.device)
         return self._rope
 
-    def _mask(self, start: int, K: int, shape: PassShape | None) -> Tensor | None:
+    def _mask(self, start: int, K: int, shape: PassShape | None) -> Tensor | LowerRight | None:
         """Additive mask [G*K, start + K], or what Layer.attention takes instead."""
         window = self.config.sliding_window
         sliding = window is not None and start + K > window
@@ -182,7 +192,7 @@ class Decoder(nn.Module):
             return None
         if shape is None and not sliding:
             if (self.device.type, self.dtype.itemsize) in FLASH:
-                return causal_lower_right(K, start + K)
+                return LowerRight(K, start + K)
             mask = self._causal(start, K)
         else:
             query = start + (shape.depth if shape is not None else torch.arange(K, device=self.device))
