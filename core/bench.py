@@ -68,7 +68,6 @@ def _captured(pair: Pair, ids: list[int]) -> dict[str, Any]:
     """A round through core.graphs against direct calls: CUDA graphs, on a CPU the static buffers that stand for them. Seconds a round,
     not a run: in bf16 the two may write different texts, which take different numbers of rounds."""
     method = methods.get("draft" if "draft" in pair.drafts else "plain")
-
     rounds: dict[bool, int] = {}
 
     def run(graphs: bool) -> Callable[[], None]:

@@ -37,7 +37,9 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error), 2)
     except EnvironmentFailure as error:
         return _fail(str(error), 1)
-    except ModuleNotFoundError as error:        # a checkout with torch alone, say
+    except ModuleNotFoundError as error:        # a checkout with torch alone, say; a module of ours would be a bug
+        if str(error.name).partition(".")[0] == __package__:
+            raise
         return _fail(f"This command needs a package that is not installed: pip install {error.name}.", 1)
     except (MemoryError, RuntimeError) as error:        # of torch's own errors, want of memory alone is no bug
         from core import memory

@@ -22,13 +22,13 @@ FLASH = {("cuda", 2)}    # device and bytes of a number for which flash attentio
 
 
 class LowerRight(NamedTuple):
-    """A causal mask that is said to the kernel instead of written down: the last of `keys` is the last of `queries`."""
-    queries: int
-    keys: int
+    """A causal mask that is said to the kernel instead of written down: the last query sees the last key."""
+    bias: Tensor
 
-    def bias(self) -> Tensor:
+    @classmethod
+    def of(cls, queries: int, keys: int) -> LowerRight:
         from torch.nn.attention.bias import causal_lower_right  # here: it brings in torch._dynamo, which takes a second and wants NumPy
-        return causal_lower_right(*self)
+        return cls(causal_lower_right(queries, keys))
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Layer(nn.Module):
         if cache is not None:
             k, v = cache.write(index, k, v)
         if K > 1 and (mask is None or isinstance(mask, LowerRight)):
-            bias = mask.bias() if mask is not None else None
+            bias = None if mask is None else mask.bias
             out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=bias, is_causal=bias is None, enable_gqa=group > 1)
             return self.o(out.transpose(1, 2).reshape(B, K, -1))
         # the queries that share a kv head become more rows of one attention: keys are read once and never repeated
@@ -192,7 +192,7 @@ class Decoder(nn.Module):
             return None
         if shape is None and not sliding:
             if (self.device.type, self.dtype.itemsize) in FLASH:
-                return LowerRight(K, start + K)
+                return LowerRight.of(K, start + K)
             mask = self._causal(start, K)
         else:
             query = start + (shape.depth if shape is not None else torch.arange(K, device=self.device))

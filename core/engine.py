@@ -27,9 +27,7 @@ class EngineState:
 class MethodInfo:
     name: str
     label: str
-    lossless: bool
     settings: tuple[str, ...]       # names of what it reads of a request, its own settings last
-    note: str
     details: tuple[dict[str, Any], ...] = ()    # its own settings: name, flag, kind, default, help, low, high, choices
 
 
@@ -210,9 +208,9 @@ def _info(method: Any) -> MethodInfo:
     names = (("draft_len",) if method.drafts else ()) + tuple(s.name for s in method.settings)
     details = tuple({"name": s.name, "flag": s.flag, "kind": s.kind.__name__, "default": s.default, "help": s.help, "low": s.low, "high": s.high,
                      "choices": list(s.choices)} for s in method.settings)
-    return MethodInfo(method.name, method.label, True, names, method.note, details)
+    return MethodInfo(method.name, method.label, names, details)
 
 
 def _named() -> list[MethodInfo]:
-    """All methods by name and words, before the model is there to say which of them it can run."""
-    return [MethodInfo(name, label, True, () if name == "plain" else ("draft_len",), note) for name, (label, note) in catalog.WORDS.items()]
+    """All methods by name, before the model is there to say which of them it can run."""
+    return [MethodInfo(name, label, () if name == "plain" else ("draft_len",)) for name, label in catalog.LABELS.items()]

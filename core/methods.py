@@ -21,7 +21,7 @@ from core.settings import Setting, complete
 
 @dataclass(frozen=True)
 class Method:
-    name: str                                       # core.catalog has its words
+    name: str                                       # core.catalog has its label
     build: Callable[..., Proposer]                  # build(pair, **settings)
     settings: tuple[Setting, ...] = ()
     needs: str | None = None                        # the draft it needs in Pair.drafts, None = nothing
@@ -29,11 +29,7 @@ class Method:
 
     @property
     def label(self) -> str:
-        return catalog.WORDS[self.name][0]
-
-    @property
-    def note(self) -> str:
-        return catalog.WORDS[self.name][1]
+        return catalog.LABELS[self.name]
 
     def proposer(self, pair: Pair, given: dict[str, Any] | None = None) -> Proposer:
         """Raises UserError for a setting that is unknown or out of range, or a draft that the pair does not have."""

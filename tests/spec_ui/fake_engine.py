@@ -22,9 +22,7 @@ class State:
 class Method:
     name: str
     label: str
-    lossless: bool = True
     settings: list[str] = field(default_factory=lambda: ["draft_len"])
-    note: str = ""
     details: list[dict] = field(default_factory=list)
 
 
@@ -71,8 +69,8 @@ class FakeEngine:
 
     def methods(self) -> list[Method]:
         return [
-            Method("draft", "draft model", note="A small model writes ahead.", details=DETAILS),
-            Method("plain", "nobody", settings=[], note="One token a pass."),
+            Method("draft", "draft model", details=DETAILS),
+            Method("plain", "nobody", settings=[]),
         ]
 
     def stream(self, request) -> Iterator[str]:

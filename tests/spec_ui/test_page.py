@@ -155,7 +155,7 @@ def test_the_page_has_its_own_words_for_every_method_and_setting():
     from core import catalog, methods
     from spec_ui import words
 
-    for name in catalog.WORDS:
+    for name in catalog.LABELS:
         assert f"method.{name}" in words.table("en")
         for lang in words.LANGUAGES:
             cards = (ROOT / f"assets/js/words_methods_{lang}.js").read_text(encoding="utf-8")
