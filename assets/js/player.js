@@ -110,11 +110,11 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   function draw() {
     frame = 0;
     if (news) drawRun();
+    root.dataset.complete = trace.totals ? (trace.plain ? "plain" : "totals") : "no";
     if (!steps.length) return;
     const step = steps[at], round = trace.rounds[step.r], view = { trace, step, sel };
     root.dataset.phase = step.phase;
     root.dataset.round = step.r;
-    root.dataset.complete = trace.totals ? (trace.plain ? "plain" : "totals") : "no";
     const settled = step.phase === "settle" || at === ends[step.r];
     stats.draw(trace, step, settled);
     for (const part of [text, scrub, cards, tree, bars, timeline, race, whatif]) part.draw(view);
