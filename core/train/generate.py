@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from core import probs
 from core.cache import KVCache
 from core.decoder import Decoder
 from core.train import data
@@ -87,7 +88,10 @@ def _take_rows(cache: KVCache, alive: Tensor) -> KVCache:
 
 
 def draw(logits: Tensor, temperatures: Tensor, generator: torch.Generator) -> Tensor:
-    """[B, V] -> ids [B] on the CPU, from softmax(logits / temperature), the likeliest at temperature 0 (Gumbel-max)."""
+    """[B, V] -> ids [B] on the CPU: the likeliest at temperature 0, else drawn from softmax(logits / temperature)."""
     z = logits.float().cpu()
-    noise = torch.empty_like(z).exponential_(generator=generator).clamp_min_(1e-30).log_()
-    return (z - temperatures[:, None] * noise).argmax(-1)
+    ids, sampled = z.argmax(-1), temperatures > 0
+    uniforms = torch.rand(len(z), generator=generator)
+    if bool(sampled.any()):
+        ids[sampled] = probs.draw(torch.softmax(z[sampled] / temperatures[sampled, None], -1), uniforms[sampled])
+    return ids

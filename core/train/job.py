@@ -87,7 +87,7 @@ def _prepare(args: argparse.Namespace) -> Plan:
     files = [Path(f) for f in args.data]
     eos = load.eos_ids(folder, target.config)
     if args.generate:
-        files.append(_generate(args, out, target, text, asset, eos))
+        files.append(_generate(args, out, folder, text, asset, eos))
     sources = [data.read(f, target.config.vocab_size) for f in files]
     taps = _taps(args, target.config.num_layers)
     root = Path(args.cache) if args.cache else out / "cache"
@@ -126,7 +126,14 @@ def _name(file: Path, texts: list[data.Text]) -> str:
     return f"{file.name.split('.')[0]}-{len(texts)}"
 
 
-def _generate(args: argparse.Namespace, out: Path, target: Decoder, text: Text | NoText, asset: prompts.Prompts, eos: tuple[int, ...]) -> Path:
+def _fast(folder: Path, device: torch.device) -> Decoder:
+    """A target of its own, packed for this CPU: a packed one cannot start a draft."""
+    target = weights.load_decoder(folder, torch.bfloat16, device)
+    load.pack(target)
+    return target
+
+
+def _generate(args: argparse.Namespace, out: Path, folder: Path, text: Text | NoText, asset: prompts.Prompts, eos: tuple[int, ...]) -> Path:
     import tqdm
     if isinstance(text, NoText):
         raise UserError("This target has no tokenizer, so it cannot be given prompts: give --data FILE.")
@@ -135,7 +142,7 @@ def _generate(args: argparse.Namespace, out: Path, target: Decoder, text: Text |
     path = out / "generated.jsonl"
     asked = [text.chat(p, None) for p in asset.choose(args.generate, args.seed)]
     with tqdm.tqdm(total=len(asked), unit="text", desc="writing") as bar:
-        generate.generate(target, asked, path, eos, args.seed, progress=bar.update)
+        generate.generate(_fast(folder, load.pick_device(args.device)), asked, path, eos, args.seed, progress=bar.update)
     return path
 
 
@@ -150,12 +157,11 @@ def _vocabulary(path: Path, sources: list[list[data.Text]], size: int, target: D
 
 
 def _fill(caches: list[FeatureCache], folder: Path, device: torch.device) -> None:
-    """Compute missing features with a target of its own, packed for this CPU (a packed one cannot start a draft)."""
+    """Compute missing features."""
     import tqdm
     if all(c.done == len(c.texts) for c in caches):
         return
-    fast = weights.load_decoder(folder, torch.bfloat16, device)
-    load.pack(fast)
+    fast = _fast(folder, device)
     total, done = sum(int(c.starts[-1]) for c in caches), sum(int(c.starts[c.done]) for c in caches)
     with tqdm.tqdm(total=total, initial=done, unit="tok", desc="features") as bar:
         for cache in caches:
