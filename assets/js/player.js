@@ -168,5 +168,5 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   }
   update(ndjson);
   return { update, go, goRound, select, whatif, openFile: sharing?.take, get raw() { return raw; }, get sel() { return sel; }, get words() { return words; }, recolour: race.recolour, get trace() { return trace; }, get at() { return at; }, get steps() { return steps; },
-    destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
+    destroy() { document.removeEventListener("keydown", onKey); clock.stop(); race.destroy(); text.destroy(); cancelAnimationFrame(frame); root.replaceChildren(); } };
 }

@@ -5,6 +5,8 @@ import { raceSvg } from "./race_svg.js";
 import { decimal } from "./numbers.js";
 import { emittedAt } from "./steps.js";
 
+const LAG = 300;   // ms between two drawings
+
 // Pure: the two lines and the point of the current step.
 export function raceData(trace, step) {
   const spec = { x: [0], y: [0] }, plain = { x: [0], y: [0] };
@@ -48,7 +50,7 @@ export function createRace(words, loadPlotly) {
     Plotly.react(plot, traces, { ...layout, width: plot.clientWidth }, { displayModeBar: false, responsive: false });
   }
   // Redrawing costs Plotly some 20 ms: the point may lag a scrubbing hand by a moment, the page may not.
-  const queue = () => { if (!queued) { queued = true; setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + 120 - performance.now())); } };
+  const queue = () => { if (!queued) { queued = true; setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + LAG - performance.now())); } };
   function draw(next) {
     view = next;
     const d = raceData(next.trace, next.step);

@@ -2,6 +2,7 @@
 import { el, rove, say } from "./dom.js";
 import { pieces, runningText, short } from "./glyphs.js";
 import { draftStates, emittedAt } from "./steps.js";
+import { createLines } from "./text_lines.js";
 import { isTree } from "./trace.js";
 
 const GHOST_CHARS = 22;
@@ -15,7 +16,8 @@ export function createTextView(words, onPick) {
   const tip = el("div", { class: "ss-tip", role: "tooltip", hidden: true });
   const box = el("div", { class: "ss-text", role: "group", "aria-label": words.aria.text, dir: "auto" }), given = el("p", { class: "ss-given", dir: "auto", hidden: true });
   const root = el("div", { class: "ss-textwrap" }, given, box, tip);
-  let groups = [];
+  let groups = [], last = null;
+  const lines = createLines(box, () => { if (last) draw(last); });
   rove(box, ".ss-tok");
 
   const pick = (e) => {
@@ -92,7 +94,7 @@ export function createTextView(words, onPick) {
 
   function newGroup() {
     const lead = document.createTextNode(""), node = el("span", { class: "ss-group" });
-    box.append(lead, node);
+    lines.add(lead, node);
     return { lead, node, round: null, key: "" };
   }
 
@@ -104,13 +106,14 @@ export function createTextView(words, onPick) {
     else if (a.bottom > b.bottom - 12) box.scrollTop += a.bottom - b.bottom + 12;
   }
 
-  function draw({ trace, step }) {
-    const { rounds } = trace;
+  function draw(view) {
+    const { trace, step } = view, { rounds } = trace, cut = Boolean(trace.totals) && lines.uncut;
+    last = view;
     given.hidden = !trace.branch?.text;
     if (trace.branch) say(given, `${words.given} ${runningText(trace.branch.text)}`);
-    if (groups.length > rounds.length) { box.replaceChildren(); groups = []; }
+    if (groups.length > rounds.length) { lines.reset(); groups = []; }
     rounds.forEach((round, r) => {
-      const state = r < step.r ? "past" : r > step.r ? "future" : "now";
+      const state = r < step.r || (cut && r === step.r) ? "past" : r > step.r ? "future" : "now";   // lines are cut where all is settled
       const key = state === "now" ? `now/${step.phase}/${step.drafted ?? ""}/${step.fallen ?? ""}` : state;
       const g = groups[r] ?? newGroup();
       groups[r] = g;
@@ -122,17 +125,18 @@ export function createTextView(words, onPick) {
       const first = tokens[0]?.firstChild;   // the first space stays outside the outline: it may end a line
       g.lead.textContent = r > 0 && first instanceof Text && tokens[0].childNodes.length > 1 && !first.data.trim() ? first.data : "";
       if (g.lead.textContent || (r === 0 && first instanceof Text && tokens[0].childNodes.length > 1)) first.remove();
-      g.node.setAttribute("class", `ss-group ss-${state}`);
+      g.node.setAttribute("class", `ss-group ss-${state}${state === "now" && g.node.querySelector(".ss-ghost") ? " ss-haunted" : ""}`);
       Object.assign(g, { key, round, after });
       if (focused >= 0) g.node.children[Math.min(focused, g.node.children.length - 1)]?.focus();
     });
+    if (cut) { lines.cut(groups); draw(view); return; }
+    lines.hold(step.r);
     if (!box.querySelector('.ss-tok[tabindex="0"]')) box.querySelector(".ss-tok")?.setAttribute("tabindex", "0");
-    if (!rounds.length) box.textContent = "";
     follow(groups[step.r]?.node);
   }
   function only(kinds) {
     if (kinds.length) box.dataset.only = kinds.join(" ");
     else delete box.dataset.only;
   }
-  return { root, draw, only, reset() { box.replaceChildren(); groups = []; } };
+  return { root, draw, only, reset() { lines.reset(); groups = []; }, destroy: lines.destroy };
 }

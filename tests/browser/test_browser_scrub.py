@@ -112,3 +112,27 @@ def test_every_step_is_drawn_within_50_ms_of_script_time(user):
     found = walk(user.page, 1)
     print(f"\n{found}")
     assert found["drawn"] == found["steps"] and found["script_worst"] < 50
+
+
+# Where every token of the settled text stands; `flat`: with the blocks of lines joined to one.
+PLACES = """async (flat) => {
+  const player = window.Specscope.players[0], frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  player.go(player.steps.length - 1);
+  await frame();
+  const box = document.querySelector('#player .ss-text');
+  box.scrollTop = 0;
+  if (flat) box.querySelectorAll('.ss-lines').forEach((node) => { node.className = 'ss-lines ss-held'; });
+  const at = box.getBoundingClientRect();
+  return [...box.querySelectorAll('.ss-tok')].map((t) => [...t.getClientRects()].map((r) => [Math.round(r.left - at.left), Math.round(r.top - at.top)]));
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_blocks_of_lines_do_not_show(user, width):
+    page = user.page
+    for size in (width, width - 30):
+        page.set_viewport_size({"width": size, "height": 800})
+        page.wait_for_timeout(400)
+        in_blocks, blocks = page.evaluate(PLACES, False), page.locator("#player .ss-lines:not(.ss-held)").count()
+        assert blocks > 3 and in_blocks == page.evaluate(PLACES, True)
+        page.evaluate("() => window.Specscope.players[0].go(0)")
