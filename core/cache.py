@@ -57,7 +57,7 @@ class Window:
 
     def __init__(self, cache: KVCache, start: Tensor, bucket: int) -> None:
         """start [1] int64: entries in the cache when the region begins."""
-        self.start, self.bucket = start, bucket
+        self.start, self.bucket, self.rows = start, bucket, cache.k.shape[1]
         self.layers = [(k, v, k[:, :, :bucket], v[:, :, :bucket]) for k, v in cache.layers]
         self.tables: tuple[Tensor, Tensor] | None = None      # rotary tables the region reads: kept alive as long as it is
         self.begin()

@@ -7,28 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core import rope
+from core import flash, rope
 from core.cache import KVCache, Window
 from core.config import DecoderConfig
+from core.flash import LowerRight, Reach
 from core.linear import Linear
 
-FLASH = {("cuda", 2)}    # device and bytes of a number for which flash attention takes a chain; a mask in memory asks for a slower kernel
-
-
-class LowerRight(NamedTuple):
-    """A causal mask that is said to the kernel instead of written down: the last query sees the last key."""
-    bias: Tensor
-
-    @classmethod
-    def of(cls, queries: int, keys: int) -> LowerRight:
-        from torch.nn.attention.bias import causal_lower_right  # here: it brings in torch._dynamo, which takes a second and wants NumPy
-        return cls(causal_lower_right(queries, keys))
+Mask = Tensor | LowerRight | Reach | None      # additive [G*K, entries that the cache shows]; None: causal over this pass alone (or K = 1)
 
 
 @dataclass
@@ -52,7 +42,7 @@ class Layer(nn.Module):
         self.q_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
         self.k_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
 
-    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | LowerRight | None) -> Tensor:
+    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
         x = x + self.attention(self.norm(x, self.input_norm), cache, index, cos, sin, mask)
         gate, up = self.gate_up(self.norm(x, self.post_norm)).chunk(2, -1)
         return x + self.down(F.silu(gate) * up)
@@ -60,8 +50,8 @@ class Layer(nn.Module):
     def norm(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
 
-    def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | LowerRight | None) -> Tensor:
-        """x [B, K, H]; mask [G*K, entries that the cache shows] additive, None: causal over this pass alone (or K = 1), or a LowerRight."""
+    def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
+        """x [B, K, H] -> [B, K, H]."""
         c, (B, K, _) = self.c, x.shape
         group = c.num_heads // c.num_kv_heads
         heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # q heads, then k heads, then v heads
@@ -75,6 +65,8 @@ class Layer(nn.Module):
         k, v = k.transpose(1, 2), v.transpose(1, 2)                               # [B, kv heads, K, D]
         if cache is not None:
             k, v = cache.write(index, k, v)
+        if isinstance(mask, Reach):
+            return self.o(mask.attend(q, k, v).reshape(B, K, -1))
         if K > 1 and (mask is None or isinstance(mask, LowerRight)):
             bias = None if mask is None else mask.bias
             out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=bias, is_causal=bias is None, enable_gqa=group > 1)
@@ -157,16 +149,24 @@ class Decoder(nn.Module):
             cache.length = start + K
         return x, tapped
 
-    def _within(self, window: Window, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _within(self, window: Window, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Mask]:
         """cos, sin and mask of a pass whose place is known on the device alone."""
         c, chain = self.config, shape is None
         positions = window.places(K) if chain else window.start + window.length + shape.depth
         sliding = c.sliding_window if c.sliding_window is not None and window.bucket > c.sliding_window else None
+        if chain and sliding is None and window.rows == 1 and not self.flash_refusal:
+            return *self.rotary(window, positions), Reach.of(window.start + (window.length + K), K, window.bucket)
         if chain:
             mask = window.mask(positions, self.dtype, sliding)
         else:
             mask = window.tree_mask(shape.allowed, window.length, self.dtype, shape.depth, sliding)
         return *self.rotary(window, positions), self.per_group(mask)
+
+    @property
+    def flash_refusal(self) -> str:
+        """Why captured chains keep a mask in memory, "" where they do not."""
+        c = self.config
+        return flash.refusal(self.device, self.dtype, c.num_heads, c.num_kv_heads, c.head_dim)
 
     def rotary(self, window: Window, positions: Tensor) -> tuple[Tensor, Tensor]:
         """cos and sin [K, 1, 2, D/2] of positions [K], for a captured pass."""
@@ -184,14 +184,14 @@ class Decoder(nn.Module):
             self._rope = rope.tables(self.config, size, self.dtype, self.device)
         return self._rope
 
-    def _mask(self, start: int, K: int, shape: PassShape | None) -> Tensor | LowerRight | None:
+    def _mask(self, start: int, K: int, shape: PassShape | None) -> Mask:
         """Additive mask [G*K, start + K], or what Layer.attention takes instead."""
         window = self.config.sliding_window
         sliding = window is not None and start + K > window
         if shape is None and not sliding and (K == 1 or start == 0):
             return None
         if shape is None and not sliding:
-            if (self.device.type, self.dtype.itemsize) in FLASH:
+            if flash.takes(self.device, self.dtype):
                 return LowerRight.of(K, start + K)
             mask = self._causal(start, K)
         else:

@@ -87,7 +87,8 @@ def table(result: dict[str, Any]) -> str:
 
 def _shape(s: dict[str, Any]) -> list[str]:
     peak = f", peak memory {s['peak_memory_bytes'] / 1e9:.1f} GB" if s["peak_memory_bytes"] else ""
-    lines = [f"\n{s['shape']}, {s['dtype']}, random weights: {s['weights_bytes'] / 1e9:.2f} GB{peak}; draft model: {s['draft']}"]
+    lines = [f"\n{s['shape']}, {s['dtype']}, random weights: {s['weights_bytes'] / 1e9:.2f} GB{peak}; draft model: {s['draft']}",
+             f"  attention of captured chains: {s['captured_chains']}"]
     lengths = [str(k) for k in speed.LENGTHS]
     lines += _columns(["ms a pass over", *lengths, "weights/bandwidth"], [
         [kind, *(f"{p['ms'][k]:.2f}" for k in lengths), f"{p['share_of_bandwidth']:.0%} of pass 1"] for kind, p in s["passes"].items()])

@@ -50,7 +50,7 @@ def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: f
     report(f"{shape.name}: passes")
     read = shapes.read_bytes(shape.target, dtype)
     out = {"shape": shape.name, "dtype": str(dtype).removeprefix("torch."), "weights_bytes": costs.weights_bytes(pair.target), "read_bytes": read,
-           "draft": shape.draft_name, "passes": {}, "methods": []}
+           "draft": shape.draft_name, "captured_chains": model.flash_refusal or "flash attention", "passes": {}, "methods": []}
     for graph in (False, True) if device.type == "cuda" else (False,):
         times = costs.passes(pair.target, LENGTHS, REPEATS, graph_runners.of(pair.target, graph))
         out["passes"]["graphs" if graph else "eager"] = {

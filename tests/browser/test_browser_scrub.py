@@ -122,8 +122,8 @@ PLACES = """async (flat) => {
   const box = document.querySelector('#player .ss-text');
   box.scrollTop = 0;
   if (flat) box.querySelectorAll('.ss-lines').forEach((node) => { node.className = 'ss-lines ss-held'; });
-  const at = box.getBoundingClientRect();
-  return [...box.querySelectorAll('.ss-tok')].map((t) => [...t.getClientRects()].map((r) => [Math.round(r.left - at.left), Math.round(r.top - at.top)]));
+  const at = box.getBoundingClientRect(), place = (r) => [Math.round(r.left - at.left), Math.round(r.top - at.top)];
+  return [...box.querySelectorAll('.ss-tok')].map((t) => [...t.getClientRects()].map(place));
 }"""
 
 

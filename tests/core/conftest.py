@@ -17,3 +17,17 @@ def runner(request, monkeypatch):
         of = graphs.of
         monkeypatch.setattr(graphs, "of", lambda target, wanted: of(target, True if wanted is None else wanted))
     return request.param
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """A GPU that has no values: (device, what watches it)."""
+    import torch
+
+    from core.propose.base import Context
+    from tests.core import fake_gpu, tiny
+    with fake_gpu.gpu() as (where, watch):
+        monkeypatch.setattr(tiny, "DEVICE", where)
+        monkeypatch.setattr(torch, "Generator", fake_gpu.HostGenerator(torch.Generator))
+        monkeypatch.setattr(Context, "uniforms", lambda self, n: torch.full((n,), 0.5, dtype=torch.float64, device=where))
+        yield where, watch

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
-from core import decoder, rope, weights
+from core import flash, rope, weights
 from core.config import DecoderConfig
 from core.decoder import PassShape
 from core.target import PREFILL, DecoderTarget
@@ -77,8 +77,8 @@ def test_a_mask_that_is_said_to_the_kernel(both, monkeypatch):
     """As with CUDA, where flash attention then runs."""
     want, ours = both
     said = []
-    monkeypatch.setattr(decoder, "FLASH", {("cpu", 4)})
-    monkeypatch.setattr(decoder.LowerRight, "of", lambda *size, real=decoder.LowerRight.of: said.append(size) or real(*size))
+    monkeypatch.setattr(flash, "TAKEN", {("cpu", 4)})
+    monkeypatch.setattr(flash.LowerRight, "of", lambda *size, real=flash.LowerRight.of: said.append(size) or real(*size))
     cache, got = ours.new_cache(40), []
     for start, end in ((0, 12), (12, 13), (13, 18), (18, 40)):
         got.append(ours(TOKENS[:, start:end], cache)[0])

@@ -7,7 +7,7 @@ import torch
 from core import loop
 from core.loop import Decoding, Options
 from core.probs import Sampling
-from core.propose.base import Context, Proposer
+from core.propose.base import Proposer
 from core.propose.draft_model import DraftModel
 from core.propose.draft_tree import DraftTree
 from tests.core import fake_gpu, tiny
@@ -45,28 +45,13 @@ def filled(shape) -> list:
     return 1.0 if not shape else [filled(shape[1:]) for _ in range(shape[0])]
 
 
-@pytest.fixture
-def fake(monkeypatch):
-    with fake_gpu.gpu() as (where, watch):
-        monkeypatch.setattr(tiny, "DEVICE", where)
-        monkeypatch.setattr(torch, "Generator", _Generator(torch.Generator))
-        monkeypatch.setattr(Context, "uniforms", lambda self, n: torch.full((n,), 0.5, dtype=torch.float64, device=where))
-        yield where, watch
-
-
-class _Generator:
-    """The fake device has none; the weights' is the host's."""
-
-    def __init__(self, real) -> None:
-        self.real = real
-
-    def __call__(self, device="cpu"):
-        return self.real()
-
-
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_rounds_stay_on_the_device(fake, monkeypatch, name, how, sampling):
+    whole_run(fake, monkeypatch, name, how, sampling)
+
+
+def whole_run(fake, monkeypatch, name, how, sampling):
     where, watch = fake
     to = tiny.DecoderTarget(tiny.decoder(0, tiny.F32, num_layers=3, vocab_size=SIZE))
     proposer = ALL[name](to)
