@@ -124,6 +124,8 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
     model = {"concurrency_id": "model", "concurrency_limit": 1, "trigger_mode": "once"}
 
     fields = [c[name] for name in ("prompt", "method", "draft_len", "temperature", "top_p", "seed", "max_new", "auto", "settings")] + [lang]
+    # before the run itself: Gradio calls what a click sets off one after the other
+    c["run"].click(None, js="() => window.Specscope.started()", **light)
     running = c["run"].click(
         partial(_stream, engine), fields, [player, c["notice"]], show_progress="minimal", show_progress_on=[c["notice"]], api_name="run", **model
     )
@@ -134,10 +136,11 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
     branching = player.submit(
         branch, fields, [player, c["notice"]], show_progress="minimal", show_progress_on=[c["notice"]], api_visibility="private", **model
     )
-    c["run"].click(None, js="() => window.Specscope.started()", **light)
+    # Stop says that it stopped where something ran: asked before `ended` forgets it.
+    asked = "(lang) => [lang, window.Specscope.running()]"
+    c["stop"].click(_stopped, [lang, c["notice"]], c["notice"], js=asked, cancels=[running, branching], **light)
     for over in (running.then, branching.then, c["stop"].click):
         over(None, js="() => window.Specscope.ended()", **light)
-    c["stop"].click(_stopped, lang, c["notice"], cancels=[running, branching], **light)
     # A chip shows its recording, and the controls follow the recording on screen: in the browser, from static files (watch_runs.js).
     for chips in (c["example"], c["method"]):
         choose = "(...now) => window.Specscope.chooseRun(...now)"
@@ -163,8 +166,8 @@ def _stream(
         yield gr.skip() if ndjson is None else ndjson, notice
 
 
-def _stopped(lang: Any):
-    return say(words.text(lang, "said.stopped"))
+def _stopped(lang: Any, running: Any):
+    return say(words.text(lang, "said.stopped")) if running is True else gr.skip()
 
 
 def _settings_of(engine: Any, method: Any) -> str:

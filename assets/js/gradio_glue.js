@@ -12,6 +12,7 @@ let plotly = null;
 
 let decoding = false;   // from Run (or a branch) to its end or Stop
 export function ended() { decoding = false; }
+export const running = () => decoding;
 // A run begins: bring its text into view where it is below the controls or above them (phones).
 export function started() {
   decoding = true;

@@ -6,6 +6,7 @@ import { createLines } from "./text_lines.js";
 import { isTree } from "./trace.js";
 
 const GHOST_CHARS = 22;
+const CLOSING = /^[.,;:!?)\]}'’”"…%]/;   // never at the beginning of a line
 const WORD = 8.6, GHOST = 6.95, OVER = 22;   // about a character of the text and of a ghost, and how far a ghost may stand out over what follows, in pixels
 
 // Pure: to how many characters a rejected word is cut over a word of `base` characters. A wide ghost would tear a hole into the line, or
@@ -21,8 +22,8 @@ export function createTextView(words, onPick) {
   rove(box, ".ss-tok");
 
   const pick = (e) => {
-    const t = e.target.closest?.(".ss-tok");
-    if (t) onPick(Number(t.dataset.r), t.dataset.i === undefined ? null : Number(t.dataset.i));
+    const t = e.target.closest?.(".ss-tok"), i = (e.target.closest?.(".ss-ghost[data-i]") ?? t)?.dataset.i;
+    if (t) onPick(Number(t.dataset.r), i === undefined ? null : Number(i));
   };
   box.addEventListener("click", pick);
   box.addEventListener("keydown", (e) => {
@@ -31,8 +32,9 @@ export function createTextView(words, onPick) {
   const show = (e) => {
     const t = e.target.closest?.(".ss-tok");
     if (!t) return hide();
-    tip.textContent = t.getAttribute("aria-label");
-    tip.dataset.kind = t.dataset.kind;
+    const ghost = e.target.closest?.(".ss-ghost[data-i]");   // a struck word over its replacement speaks for itself
+    tip.textContent = ghost ? ghost.dataset.label : t.getAttribute("aria-label");
+    tip.dataset.kind = (ghost ?? t).dataset.kind;
     tip.hidden = false;
     const a = t.getClientRects()[0] ?? t.getBoundingClientRect(), b = root.getBoundingClientRect();
     tip.style.left = `${Math.max(0, Math.min(a.left - b.left, b.width - tip.offsetWidth))}px`;
@@ -44,7 +46,8 @@ export function createTextView(words, onPick) {
   box.addEventListener("mouseleave", hide);
   box.addEventListener("focusout", hide);
 
-  function token(r, text, kind, label, i, ghosts = [], free = true) {
+  // places: which drafts of its round the ghosts are.
+  function token(r, text, kind, label, i, ghosts = [], free = true, places = []) {
     const { lead, body, breaks } = pieces(text);
     const mark = el("span", { class: "ss-mark", text: body });
     let inner = mark;
@@ -57,12 +60,12 @@ export function createTextView(words, onPick) {
         if (room < 0) return;
         room -= text.length + 1;
         const more = room < 0 && k > 0;   // the cards name every draft; above the line the first few are enough
-        rt.append(el("span", { class: "ss-ghost", "data-kind": g.verdict, text: more ? `+${ghosts.length - k}` : text }));
+        rt.append(el("span", { class: "ss-ghost", "data-kind": g.verdict, ...(more ? { text: `+${ghosts.length - k}` } : { text, "data-i": places[k], "data-label": words.tokenLabel(g.text, g.verdict, g) }) }));
         if (more) room = -1;
       });
       inner = over ? el("span", { class: "ss-over" }, mark, el("span", { class: "ss-ghosts", "aria-hidden": "true" }, ...rt.childNodes)) : el("ruby", { class: base <= 20 ? "ss-short" : null }, mark, rt);   // a short word never breaks
     }
-    const attrs = { class: "ss-tok", role: "button", tabindex: "-1", "data-kind": kind, "data-r": r, "data-i": i, "aria-label": label };
+    const attrs = { class: "ss-tok", role: "button", tabindex: "-1", "data-kind": kind, "data-r": r, "data-i": i, "aria-label": label, "data-joined": !lead && CLOSING.test(body) };
     return el("span", attrs, lead, inner, breaks);
   }
 
@@ -77,7 +80,7 @@ export function createTextView(words, onPick) {
         ghosts = chain ? refused.concat(past ? [] : round.drafted.filter((x) => x.verdict === "not_reached")) : refused.slice(-1);
       }
       const [, why] = words.settled(e.kind, round.drafted[0]?.u === null);
-      out.push(token(r, e.text, e.kind, words.tokenLabel(e.text, e.kind, d, why), i, ghosts, Boolean(past && next) && next.kind !== "recovered"));
+      out.push(token(r, e.text, e.kind, words.tokenLabel(e.text, e.kind, d, why), i, ghosts, Boolean(past && next) && next.kind !== "recovered", ghosts.map((g) => round.drafted.indexOf(g))));
     });
     return out;
   }

@@ -42,6 +42,9 @@ def test_a_live_run_streams_and_ends_measured(live):
     asked = engine.requests[-1]
     assert (asked.prompt, asked.seed, asked.method, asked.baseline) == ("Say something about rain.", 5, "draft", True)
     assert user.at()[0] == user.page.get_attribute(".ss-scrub", "aria-valuemax"), "the player follows the run to its end"
+    user.page.locator("#stop").click()
+    user.page.wait_for_timeout(500)
+    assert "Done" in notice(user), "nothing was left to stop"
 
 
 @pytest.mark.parametrize("live", [{"pace": 0.25}], indirect=True)
@@ -165,3 +168,14 @@ def test_waiting_and_a_full_queue_are_said_in_words(browser, traces, monkeypatch
             user.page.locator("#stop").click()
         for user in users:
             user.close()
+
+
+def test_on_a_phone_the_run_comes_into_view_as_it_begins(traces, visit):
+    with served(FakeEngine(pace=0.3), traces) as url:
+        user = visit(url, viewport={"width": 360, "height": 740})
+        user.page.locator("#run").scroll_into_view_if_needed()
+        assert user.page.evaluate("() => document.querySelector('#player .ss-body').getBoundingClientRect().top") < -80
+        user.page.locator("#run").click()
+        user.wait("() => { const y = document.querySelector('#player .ss-body').getBoundingClientRect().top; return y > -80 && y < 450; }")
+        user.wait(LIVE)
+        assert user.page.get_attribute("#player .ss-mount", "data-complete") == "no", "not only when it has ended"

@@ -147,6 +147,37 @@ def test_a_token_tells_its_verdict(visit, url):
     assert page.locator('.ss-text .ss-tok[tabindex="0"]').count() == 1, "one token is in the tab order"
 
 
+def test_a_struck_word_speaks_for_itself(visit, url):
+    user = visit(url, "?round=30")
+    page = user.page
+    ghost = page.locator("#player .ss-past .ss-ghost[data-kind=rejected]").first
+    word = ghost.inner_text()
+    ghost.hover()
+    assert word.strip("…") in user.text("#player .ss-tip") and "rejected" in user.text("#player .ss-tip")
+    ghost.click()
+    chosen = user.page.locator("#player .ss-card[aria-pressed=true]")
+    user.wait("() => document.querySelector('#player .ss-mount').dataset.round !== '30'")
+    assert word.strip("…") in chosen.inner_text() and "rejected" in chosen.inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_full_stop_begins_a_line(visit, url, width):
+    user = visit(url, viewport={"width": width, "height": 900})
+    marks = user.page.evaluate("""() => {
+      const left = document.querySelector('#player .ss-text').getBoundingClientRect().left;
+      return [...document.querySelectorAll('#player .ss-tok')].filter((t) => /^[.,]$/.test(t.querySelector('.ss-mark').textContent))
+        .map((t) => t.querySelector('.ss-mark').getBoundingClientRect().left - left);
+    }""")
+    assert len(marks) > 3 and min(marks) > 12
+
+
+def test_presenting_shows_text_cards_and_chart_on_one_screen(visit, url):
+    user = visit(url, "?round=10&view=present")
+    for part in (".ss-text", ".ss-line", ".ss-cards", ".ss-bars h3", ".ss-bars tbody tr"):
+        box = user.page.locator(f"#player {part}").first.bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] * (part != ".ss-cards") <= 900, part
+
+
 def test_example_without_a_model_shows_its_recording(visit, url):
     user = visit(url)
     user.page.get_by_label("list", exact=True).check(force=True)
