@@ -1,5 +1,6 @@
 """A recorded run: on screen at once, walked without asking the server for anything."""
 
+import itertools
 import time
 
 import pytest
@@ -171,11 +172,33 @@ def test_no_full_stop_begins_a_line(visit, url, width):
     assert len(marks) > 3 and min(marks) > 12
 
 
+def test_the_point_of_the_step_moves_over_a_chart_that_is_not_drawn_again(visit, url):
+    user = visit(url)
+    user.page.wait_for_selector("#player .ss-plotdot:not([hidden])", state="attached")
+    user.page.evaluate(
+        "() => { const react = window.Plotly.react; window.drawn = 0; window.Plotly.react = (...a) => { window.drawn += 1; return react(...a); }; }"
+    )
+    places = []
+    for key in ("Home", "Shift+ArrowRight", "Shift+ArrowRight", "End"):
+        user.page.keyboard.press(key)
+        user.at()
+        dot, plot = (user.page.locator(f"#player {part}").bounding_box() for part in (".ss-plotdot", ".ss-plot"))
+        places.append((dot["x"] + 6 - plot["x"], plot["y"] + plot["height"] - dot["y"] - 6))
+    assert all(a[0] < b[0] and a[1] <= b[1] for a, b in itertools.pairwise(places[1:])) and places[-1][1] > 100
+    user.page.wait_for_timeout(400)
+    assert user.page.evaluate("() => window.drawn") == 0
+    end = user.page.evaluate("""() => {
+      const [line, plot] = ['.js-line', ''].map((part) => document.querySelector(`#player .ss-plot ${part}`.trim()).getBoundingClientRect());
+      return [line.right - plot.left, plot.bottom - line.top];
+    }""")
+    assert abs(end[0] - places[-1][0]) < 4 and abs(end[1] - places[-1][1]) < 4, "on the end of its line"
+
+
 def test_presenting_shows_text_cards_and_chart_on_one_screen(visit, url):
     user = visit(url, "?round=10&view=present")
     for part in (".ss-text", ".ss-line", ".ss-cards", ".ss-bars h3", ".ss-bars tbody tr"):
         box = user.page.locator(f"#player {part}").first.bounding_box()
-        assert 0 <= box["y"] and box["y"] + box["height"] * (part != ".ss-cards") <= 900, part
+        assert box["y"] >= 0 and box["y"] + box["height"] * (part != ".ss-cards") <= 900, part
 
 
 def test_example_without_a_model_shows_its_recording(visit, url):

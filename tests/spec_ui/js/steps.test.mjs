@@ -7,7 +7,7 @@ import { plainTimes, speedup, tally } from "../../../assets/js/tally.js";
 import { dueAfter, stepAt } from "../../../assets/js/clock.js";
 import { treeLayout } from "../../../assets/js/tree_view.js";
 import { lanes, clockWindow } from "../../../assets/js/timeline_view.js";
-import { raceData } from "../../../assets/js/race_chart.js";
+import { dotAt, raceData } from "../../../assets/js/race_chart.js";
 
 const data = JSON.parse(readFileSync(process.env.SPECSCOPE_TRACES, "utf8"));
 const traces = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, makeReader().read(v.ndjson).trace]));
@@ -118,4 +118,11 @@ test("lanes lie inside their rounds and on one clock", () => {
   const { steps, ends } = buildSteps(trace.rounds), race = raceData(trace, steps[ends[5]]);
   assert.equal(race.now.n, trace.rounds.slice(0, 6).reduce((n, r) => n + r.emitted.length, 0));
   assert.equal(race.spec.y.at(-1), tally(trace).tokens);
+});
+
+test("the point stands over its place on the chart's axes", () => {
+  const axes = { x: [0, 2], y: [0, 100], width: 256 };
+  assert.deepEqual(dotAt({ t: 0, n: 0 }, axes), [46, 208]);
+  assert.deepEqual(dotAt({ t: 2, n: 100 }, axes), [246, 8]);
+  assert.deepEqual(dotAt({ t: 1, n: 50 }, axes), [146, 108]);
 });
