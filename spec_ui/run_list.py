@@ -45,6 +45,7 @@ def _entry(path: Path, ndjson: str) -> dict[str, Any]:
         "costs": run.get("costs") or {},
         "tested": totals.get("tested") or 0,
         "accepted": totals.get("accepted") or 0,
+        "several": any(d.get("parent", i - 1) != i - 1 for r in rounds for i, d in enumerate(r["drafted"])),
         "tokens_per_round": totals.get("tokens_per_round"),
         "ratio": _ratio(rounds, plain.get("elapsed_s") or []),
         "cost": _cost(rounds, plain.get("elapsed_s") or []),

@@ -147,7 +147,8 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
         chips.input(None, [c["example"], c["method"], c["prompt"]], [c["prompt"], c["notice"]], js=choose, **light)
     panel = [c[name] for name in PANEL]
     player.select(None, panel, panel, js="(...now) => window.Specscope.panel(now)", **light)
-    c["prompt"].input(None, None, c["example"], js="() => ''", **light)
+    # not `input`: Gradio tells it only of keys, not of what is pasted
+    c["prompt"].change(None, c["prompt"], c["example"], js="(prompt) => window.Specscope.exampleOf(prompt)", **light)
     c["method"].change(partial(_method, engine), c["method"], [c["draft_len"], c["auto"], c["settings"]], **light)
     # On opening and then once a second until the model is there (or is not coming): light, outside the queue.
     watched = [c["model"], c["method"], c["settings"], timer]

@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 import { barRows, logitGap, pinAt } from "./bars_model.js";
 import { short, tail, visible } from "./glyphs.js";
 import { prob } from "./numbers.js";
-import { closingTable, draftStates, offered, settleIndex, tableFor } from "./steps.js";
+import { closingTable, draftStates, isListed, offered, settleIndex, tableFor } from "./steps.js";
 
 // The text before a table's position: all rounds before, then the drafted path down to `after`.
 export function contextBefore(trace, r, after) {
@@ -57,8 +57,7 @@ export function createBars(words) {
     const siblings = offered(round, table.after);   // in a tree a rejected one's sibling may have been kept: then the draw was further on
     const drawn = settled && (sel === "end" || (d?.verdict === "rejected" && !siblings.some((x) => x.verdict === "accepted"))) ? round.emitted[end].id : null;
     const open = ["accepted", "rejected", "not_reached"].includes(state);
-    // Siblings that were not drawn are each certain of themselves: their q are no law together, so only p is drawn.
-    const listed = siblings.length > 1 && siblings.every((x) => x.q > 0.9999);
+    const listed = isListed(siblings);   // their q are no law together, so only p is drawn
     const shown = { ...table, residual: d && !(d.verdict === "rejected" && open) ? null : table.residual, q: listed ? null : table.q };
     const refused = sel === "end" && round.emitted[end].kind === "recovered" ? siblings.find((x) => x.verdict === "rejected") : null;
     const m = barRows(shown, { drafted: d ? d.id : refused?.id ?? null, drawn });
@@ -77,7 +76,7 @@ export function createBars(words) {
     const longest = Math.max(...m.rows.map((r) => (r.others ? 9 : Array.from(short(r.text, 16)).length)));
     const body = el("table", { style: { "--ss-name": longest } }, el("caption", { class: "ss-vh", text: words.bars.caption }),
       el("colgroup", {}, el("col", { class: "ss-cname" }), el("col"), m.hasResidual && el("col")),
-      el("thead", { class: "ss-vh" }, el("tr", {}, ...words.bars.head.slice(0, m.hasResidual ? 3 : 2).map((h) => el("th", { scope: "col", text: h })))),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "ss-vh", text: words.bars.head[0] })), el("th", { scope: "col", text: m.hasQ ? words.bars.head[1] : words.bars.headSingle }), m.hasResidual && el("th", { scope: "col", class: "ss-rescell", text: words.bars.head[2] }))),
       el("tbody", {}, ...rows.map((r) => row(r, m, mine, pin, hideP))));
     const notes = [];
     if (pin !== null && !listed) notes.push(words.bars.pinNote(who));

@@ -2,7 +2,7 @@
 import { el, rove } from "./dom.js";
 import { visible, short } from "./glyphs.js";
 import { prob } from "./numbers.js";
-import { cardOrder, draftStates, settleIndex } from "./steps.js";
+import { cardOrder, draftStates, isListed, offered, settleIndex } from "./steps.js";
 
 const CLASS = { hidden: "hidden", pending: "pending", lit: "lit" };
 
@@ -37,7 +37,7 @@ export function createCards(words, onSelect) {
     const cards = cardOrder(round).map((i) => {
       const d = round.drafted[i], state = CLASS[states[i]] ?? d.verdict;
       const [verdict, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state);
-      const line = state === "hidden" ? "" : `q ${prob(d.q)} · p ${state === "pending" ? "?" : prob(d.p)}`;
+      const p = `p ${state === "pending" ? "?" : prob(d.p)}`, line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
       const label = ["hidden", "pending", "lit"].includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
       return card(i, state, d.text, line, verdict, why, label, sel === i);
     });

@@ -110,6 +110,7 @@ export function openAddress() {
 // What the Watch tab's controls ask of the recordings (watch.py); set once the player is there.
 let chooser = null, settingsFollow = () => {};
 export const chooseRun = (example, method, prompt) => chooser?.choose(example, method, prompt) ?? [prompt, "{}"];
+export const exampleOf = (prompt) => chooser?.exampleOf(prompt) ?? "";
 export function panel(now) {
   settingsFollow();
   return chooser?.panel(now) ?? now;

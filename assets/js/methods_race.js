@@ -9,7 +9,7 @@ import { exampleName, loadRun } from "./runs.js";
 export const RACE_SPEEDS = [0.25, 0.5, 1, 2, 4];
 
 function createLane(w, lane, note) {
-  const text = el("div", { class: "ss-lanetext", dir: "auto", "data-dots": lane.texts ? null : "yes", tabindex: "0", role: "region", "aria-label": w.lane(lane.name) }), state = el("span", { class: "ss-lanestate" }), fill = el("i", {});
+  const text = el("div", { class: "ss-lanetext", dir: "auto", "data-dots": lane.texts ? null : "yes", tabindex: "0", role: "region", "aria-label": w.lane(lane.name), "data-hint": w.hint }), state = el("span", { class: "ss-lanestate" }), fill = el("i", {});
   let n = 0;
   const span = (token) => {
     if (!lane.texts) return el("span", { class: "ss-dot", "aria-hidden": "true", text: "·" });

@@ -47,7 +47,7 @@ export async function openInWatch(entry) {
 // Only what has the right shape gets in: the list travels through the page's configuration.
 export const cleanRuns = (runs) => (Array.isArray(runs) ? runs : []).filter((r) => r && typeof r.path === "string" && typeof r.name === "string").map((r) => ({
   ...r, method: String(r.method ?? ""), example: String(r.example ?? r.name), target: String(r.target ?? ""),
-  tested: finite(r.tested) ?? 0, accepted: finite(r.accepted) ?? 0, ratio: finite(r.ratio), tokens_per_round: finite(r.tokens_per_round), temperature: finite(r.temperature), draft_len: finite(r.draft_len), costs: r.costs && typeof r.costs === "object" ? r.costs : {},
+  tested: finite(r.tested) ?? 0, accepted: finite(r.accepted) ?? 0, ratio: finite(r.ratio), tokens_per_round: finite(r.tokens_per_round), several: r.several === true, temperature: finite(r.temperature), draft_len: finite(r.draft_len), costs: r.costs && typeof r.costs === "object" ? r.costs : {},
 }));
 
 // An example's name in the words of a language; a file of one's own may be called anything.

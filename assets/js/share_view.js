@@ -58,13 +58,11 @@ export function createShare(words, { get, open, link = null, present = null }) {
     download(fileName(trace, "html"), "text/html", htmlPage({ script, styles, ndjson, lang: words.lang, place, title: `Specscope: ${oneLine(String(trace.run?.prompt ?? ""), 60)}`, dark }));
     tell(w.saved);
   }
-  const buttons = [link && button("link", () => give(link(), w.linkCopied)),
+  const buttons = [link && button("link", () => { if (get().trace.name) give(link(), w.linkCopied); else tell(w.linkNone); }),
     button("command", () => { const c = commandFor(get().trace); if (c === null) tell(w.commandNone); else give(c, w.commandCopied); }), button("open", () => file.click()),
     button("save", () => { const { trace, ndjson } = get(); download(fileName(trace, "json"), "application/json", toFile(ndjson)); tell(w.saved); }), button("html", savePage), present && button("present", present)];
   const root = el("section", { class: "ss-share", "aria-label": w.title }, el("div", { class: "ss-sharerow" }, ...buttons.filter(Boolean), file), note, fallback);
   root.addEventListener("dragover", (e) => e.preventDefault());
   root.addEventListener("drop", (e) => { e.preventDefault(); if (e.dataTransfer?.files[0]) take(e.dataTransfer.files[0]); });
-  // A link can name a recording only: for other runs there is the file.
-  function draw(trace) { const b = root.querySelector('[data-act="link"]'); if (b) b.hidden = !trace.name; }
-  return { root, take, draw };
+  return { root, take };
 }

@@ -26,10 +26,12 @@ function besides(trace, s, t, words) {
   return out;
 }
 
+const FEWEST = 5;   // rounds that say something: before, the prompt's pass outweighs them
+
 // Pure: the same figures for the rounds that are settled at this step; null at the end, where they are the run's own.
 export function soFar(trace, step, settled) {
   const upto = step.r + (settled ? 1 : 0);
-  if (upto >= trace.rounds.length || upto < 2) return null;
+  if (upto >= trace.rounds.length || upto < FEWEST) return null;
   const part = { ...trace, rounds: trace.rounds.slice(0, upto) }, t = tally(part), s = speedup(part);
   return { upto: upto - 1, ratio: t.drafted ? s.ratio : null, perRound: t.perRound, tested: t.testedRate, perSecond: t.perSecond };
 }

@@ -9,6 +9,8 @@ export function depths(round) {
 
 // The drafted tokens offered at one place (behind `after`), in the order of their verdicts: one in a chain, some in a tree.
 export const offered = (round, after) => round.drafted.filter((d) => d.parent === after);
+// Siblings that were listed, not drawn: each is certain of itself (q = 1).
+export const isListed = (siblings) => siblings.length > 1 && siblings.every((d) => d.q > 0.9999);
 
 // Indices in the order in which the verdicts fall: left to right in a chain; by depth in a tree.
 export function verdictOrder(round) {

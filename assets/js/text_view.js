@@ -6,6 +6,7 @@ import { createLines } from "./text_lines.js";
 import { isTree } from "./trace.js";
 
 const GHOST_CHARS = 22;
+const ABOVE = 14, EDGE = 8;   // pixels of the box's own above its first line, and what of it (or of the line before) is left in sight after a scroll
 const CLOSING = /^[.,;:!?)\]}'’”"…%]/;   // never at the beginning of a line
 const WORD = 8.6, GHOST = 6.95, OVER = 22;   // about a character of the text and of a ghost, and how far a ghost may stand out over what follows, in pixels
 
@@ -101,12 +102,14 @@ export function createTextView(words, onPick) {
     return { lead, node, round: null, key: "" };
   }
 
-  // Keep the current round in sight inside the box; the page itself never moves.
+  // Keep the current round in sight inside the box, whole lines at its top; the page itself never moves.
   function follow(node) {
     if (box.scrollHeight <= box.clientHeight || !node) return;
-    const a = node.getBoundingClientRect(), b = box.getBoundingClientRect();
-    if (a.top < b.top + 24) box.scrollTop -= b.top + 24 - a.top;
-    else if (a.bottom > b.bottom - 12) box.scrollTop += a.bottom - b.bottom + 12;
+    const a = node.getBoundingClientRect(), b = box.getBoundingClientRect(), zoom = b.height / box.offsetHeight, size = parseFloat(getComputedStyle(box).lineHeight);
+    const lineAt = (y) => Math.floor(((y - b.top) / zoom + box.scrollTop - ABOVE) / size);
+    const first = lineAt(a.top + 14 * zoom), last = lineAt(a.bottom - 8 * zoom), shown = Math.max(0, Math.round((box.scrollTop - EDGE) / size)), fit = Math.max(1, Math.floor((box.clientHeight - ABOVE) / size));
+    const to = first < shown ? first : last >= shown + fit ? Math.min(first, last - fit + 1) : shown;
+    if (to !== shown) box.scrollTop = to > 0 ? to * size + EDGE : 0;
   }
 
   function draw(view) {

@@ -27,9 +27,16 @@ function cleanTable(t) {
     others: { p: finite(o.p), q: finite(o.q), overlap: finite(o.overlap), residual: finite(o.residual) } };
 }
 
+// Why a tree's guess was not tested: another one at its place was kept, or its branch ended before it. In a chain it stands behind a rejection.
+function sayUntested(drafted) {
+  const tree = drafted.some((d, i) => d.parent !== i - 1);
+  for (const d of drafted) if (tree && d.verdict === "not_reached") d.untested = drafted.some((x) => x.parent === d.parent && x.verdict === "accepted") ? "passed" : "branch";
+  return drafted;
+}
+
 export function cleanRound(r, index) {
   return { index, start: finite(r.start) ?? 0, draft_len: finite(r.draft_len),
-    drafted: list(r.drafted).map(cleanDrafted),
+    drafted: sayUntested(list(r.drafted).map(cleanDrafted)),
     emitted: list(r.emitted).map((e) => ({ id: finite(e.id), text: text(e.text), kind: KINDS.includes(e.kind) ? e.kind : "plain" })),
     tables: list(r.tables).map(cleanTable),
     draft_s: finite(r.draft_s) ?? 0, verify_s: finite(r.verify_s) ?? 0, other_s: finite(r.other_s) ?? 0, elapsed_s: finite(r.elapsed_s) ?? 0 };

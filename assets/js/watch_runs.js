@@ -1,7 +1,10 @@
 // The Watch tab's recordings: a chip shows the recording it stands for, and the controls say what the recording on screen was made with.
 import { plainText } from "./glossary.js";
 import { cleanRuns, runText } from "./runs.js";
+import { capital } from "./numbers.js";
 import { finite } from "./trace.js";
+
+const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 // Pure: the recording of this example with this method, or null.
 export const entryFor = (runs, example, method) => runs.find((r) => r.example === example && r.method === method) ?? null;
@@ -25,7 +28,7 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
     // A chip was pressed: [prompt, notice] for the page. A live run or a file stays where it is: then the chip only changes what Run would do.
     async choose(example, method, prompt) {
       const mine = (turn += 1), said = words().player.recordings, entry = entryFor(all, example, method);
-      const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt, who = plainText(words().methods.cards[method]?.proposes ?? "");
+      const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt, who = words().methods.cards[method] ? `${capital(words().methods.names[method] ?? method)}: ${lower(plainText(words().methods.cards[method].proposes))}` : "";
       const notice = (text) => JSON.stringify({ kind: "info", text: [text, who].filter(Boolean).join(" ") });
       const shown = player().trace;
       if (decoding() || (shown.run && shown.source !== "recorded")) return [asked, notice(said.live)];
@@ -37,6 +40,11 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
       } catch {
         return [asked, notice(said.failed)];
       }
+    },
+    // Which example a prompt is, that of the recording on screen first: "" for one of one's own.
+    exampleOf(prompt) {
+      const { run, name } = player().trace, shown = run?.prompt === prompt ? all.find((r) => r.name === name)?.example : null;
+      return shown ?? Object.keys(prompts).find((key) => prompts[key] === prompt) ?? "";
     },
     // What the controls say now -> what they should say for the recording on screen.
     panel: (now) => panelOf(player().trace, all, prompts).map((x, i) => x ?? now[i]),

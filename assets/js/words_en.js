@@ -12,7 +12,7 @@ const list = (parts) => parts.join(", ");
 export const EN = {
   kind: { accepted: "accepted", rejected: "rejected", not_reached: "never tested", recovered: "resampled", bonus: "bonus", plain: "plain", pending: "pending", lit: "checked", hidden: "not drafted yet" },
   mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "drafted, kept"], ["recovered", "after a rejection"], ["bonus", "after a full accept"],
+  legend: [["accepted", "drafted, kept"], ["recovered", "after a rejection"], ["bonus", "behind a draft kept to its end"],
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
   aria: { result: "Result", legend: "Legend: press an entry to single out its tokens in the text", filter: (kind) => `Show only what is ${kind} in the text`, cards: "Tokens of this round, in verdict order", text: "Generated text, token by token" },
@@ -24,9 +24,10 @@ export const EN = {
     exit_layer: ["Layers of the draft", "a number, or a fraction of all"], skip_layers: ["Layers left out", "instead of an exit: 8-20,24"], confidence: ["Stop below", "end the draft behind a token less likely than this"], ngram_max: ["Longest match", "tokens looked for, tried first"], ngram_min: ["Shortest match", "tokens that count as a match"],
     lookup_match: ["Which match", "the first in the text, or the most recent"], suffix_confidence: ["Stop below", "end the draft where its estimate falls below this"], lookup_min: ["Text before draft", "shortest match that goes before the draft model"] },
 
+  untested: { passed: "another guess at its place was kept", branch: "its branch was not kept" },
   // The verdict on a drafted token, the comparison first.
   verdict(d, chain = byRatio(d)) {
-    if (d.verdict === "not_reached") return "never tested: an earlier draft was rejected";
+    if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
     const kept = d.verdict === "accepted";
     if (d.u === null) return kept ? "the target's first choice is the same: kept" : "the target's first choice is another: rejected";
     if (kept && certain(d) && chain) return "p ≥ q: kept whatever u";
@@ -36,7 +37,7 @@ export const EN = {
   cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["pending", "waits for the target"];
     if (state === "lit") return ["checked", "p is known, verdict to come"];
-    if (d.verdict === "not_reached") return ["never tested", "behind a rejection"];
+    if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
     const kept = d.verdict === "accepted";
     const word = kept ? "kept" : "rejected";
     if (d.u === null) return [word, kept ? "the target's first choice too" : "the target's first choice is another"];
@@ -54,8 +55,8 @@ export const EN = {
     return `${name}. target p ${probLong(d.p)}, draft q ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${EN.verdict(d)}`;
   },
 
-  roundTitle(r, round, final) {
-    if (!round.drafted.length) return r === 0 ? "Round 0: the prompt is read, the first token falls out" : `Round ${r}: nothing drafted, one token from the target alone`;
+  roundTitle(r, round, final, atLimit) {
+    if (!round.drafted.length) return r === 0 ? "Round 0: the prompt is read, the first token falls out" : `Round ${r}: ${atLimit ? "one token left to the limit, so nothing was drafted" : "nothing drafted, one token from the target alone"}`;
     const n = (v) => round.drafted.filter((d) => d.verdict === v).length;
     const parts = [`${count(round.drafted.length)} drafted`];
     if (!final) return `Round ${r}: ${parts[0]}`;
@@ -84,7 +85,7 @@ export const EN = {
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · the round ends`;
     if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected draft`;
-    if (e.kind === "bonus") return `${head} · every draft was kept, ${quoted(e.text)} comes as a bonus`;
+    if (e.kind === "bonus") return `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "every draft was kept" : "a branch was kept to its end"}, ${quoted(e.text)} comes as a bonus`;
     return `${head} · the target alone writes ${quoted(e.text)}`;
   },
 
@@ -118,7 +119,7 @@ export const EN = {
     overlapAll: (n, x) => `Together these ${n} hold ${probLong(x)} of p: the chance that one of them is accepted.`,
     subListed: (texts) => `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here, one after the other, none of them by dice: each has q = 1 on itself.`,
     left: (d, listed) => `u was compared with what the refusals before it had left of p, ${listed ? "rescaled to 1" : "over q"}: ${times(d.threshold)}.`,
-    others: "all others", head: ["token", "target p over draft q", "residual"],
+    others: "all others", head: ["token", "target p over draft q", "residual"], headSingle: "target p",
     residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
     pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both laws at its place.",
     caption: "Probabilities of the target and of the draft at this position",
@@ -149,10 +150,11 @@ export const EN = {
     if (r.seed !== undefined) bits.push(`seed ${r.seed}`);
     if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
     if (EN.stopped[trace.totals?.stop]) bits.push(EN.stopped[trace.totals.stop]);
+    if (r.lossless !== false && /\b135M\b/.test(String(r.target))) bits.push("a small target: what it gets wrong it gets wrong without a draft too");
     return bits.join(" · ");
   },
   source: { recorded: "Recorded run", live: "Live run", imported: "Opened from a file", none: "Run" },
-  recordings: { shown: "This is a recorded run: play it, or step through it.", none: "No recording of this example with this method: press Run.", live: "Press Run to decode this prompt live.", failed: "The recording could not be loaded." },
+  recordings: { shown: "This is a recorded run: play it, or step through it.", none: "No recording of this example with this method: the run shown is another one. Press Run to make it.", live: "Press Run to decode this prompt live.", failed: "The recording could not be loaded." },
   queue: (place, of) => `Waiting for the model: place ${place} of ${of} in the queue.`,
   waiting: "Waiting for the first token …", nothing: "No recorded run is here yet. Press Run when the live model is ready.",
   controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed", toRead: "To read along", recorded: "Times the recorded speed", pace: (n) => `${n} ${n === 1 ? "step" : "steps"}/s`, scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },

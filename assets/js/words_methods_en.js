@@ -49,7 +49,7 @@ export const METHODS_EN = {
   size: (bytes) => `Here: ${mb(bytes)} of weights.`,
   none: "No recorded run of it is here yet.",
   figure(r) {
-    const kept = r.tested ? `, ${percent(r.accepted / r.tested)} of tested drafts kept (${r.accepted} of ${r.tested})` : "";
+    const kept = r.tested ? `, ${percent(r.accepted / r.tested)} of tested drafts kept (${r.accepted} of ${r.tested}${r.several ? ", several offered at a place, of which one can be kept" : ""})` : "";
     return r.ratio === null ? `speed-up not measured${kept}` : `${ratio(r.ratio)} of plain speed${kept}`;
   },
   slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Slower here, because a drafting round costs ${fixed(r.cost, 2)} plain steps and yields only ${fixed(r.tokens_per_round, 2)} tokens.` : "Slower here, because its rounds yield less than they cost.") : ""),
@@ -58,7 +58,7 @@ export const METHODS_EN = {
   race: { title: "Side by side: one prompt, several methods, one clock",
     lead: "Each was recorded alone, one after the other, and is replayed here. Running them at the same time would falsify all of them.",
     example: "Prompt", methods: "Methods", none: "No recorded run is here yet.", loading: "Loading the recordings …", failed: "A recording could not be loaded.",
-    play: "Play", pause: "Pause", again: "From the start", speed: "Speed, times the recorded speed", clock: "Clock", at: (t) => secs(t),
+    play: "Play", hint: "Press Play: all begin at once.", pause: "Pause", again: "From the start", speed: "Speed, times the recorded speed", clock: "Clock", at: (t) => secs(t),
     state: (n, t) => `${n} tokens`, done: (n, t) => `${n} tokens after ${secs(t)}: done`, lane: (name) => `Text of ${name}`,
     plainFrom: (name) => `Timed right beside the run of ${name}, on the same prompt`, noText: "Of this plain run only the times were recorded, not the text: each token is a dot", noPlain: "Plain decoding was not measured for this prompt.",
     sameTokens: (n) => `All run to the same mark: the first ${n} tokens, which is as far as the shortest recording goes.`,

@@ -13,7 +13,7 @@ const list = (parts) => parts.join(", ");
 export const RU = {
   kind: { accepted: "принят", rejected: "отвергнут", not_reached: "не проверен", recovered: "выбран заново", bonus: "бонус", plain: "обычный", pending: "ждёт", lit: "проверен", hidden: "ещё не предложен" },
   mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "предложен и оставлен"], ["recovered", "после отказа"], ["bonus", "когда принят весь черновик"],
+  legend: [["accepted", "предложен и оставлен"], ["recovered", "после отказа"], ["bonus", "когда черновик принят до конца"],
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
   aria: { result: "Итог", legend: "Условные знаки: нажмите, чтобы выделить такие токены в тексте", filter: (kind) => `Выделить в тексте только токены «${kind}»`, cards: "Токены этого раунда в порядке проверки", text: "Полученный текст по токенам" },
@@ -25,8 +25,9 @@ export const RU = {
     exit_layer: ["Слоёв у черновика", "число или доля всех слоёв"], skip_layers: ["Пропускаемые слои", "вместо раннего выхода: 8-20,24"], confidence: ["Остановиться ниже", "закончить черновик после токена с меньшей вероятностью"], ngram_max: ["Самое длинное совпадение", "сколько токенов искать сначала"], ngram_min: ["Самое короткое совпадение", "сколько токенов уже считается совпадением"],
     lookup_match: ["Какое совпадение", "первое в тексте или последнее"], suffix_confidence: ["Остановиться ниже", "закончить черновик, когда оценка станет меньше"], lookup_min: ["Текст раньше модели", "самое короткое совпадение, которое важнее модели-черновика"] },
 
+  untested: { passed: "на его месте принят другой", branch: "его ветвь не принята" },
   verdict(d, chain = byRatio(d)) {
-    if (d.verdict === "not_reached") return "не проверен: отвергнут один из токенов перед ним";
+    if (d.verdict === "not_reached") return `не проверен: ${d.untested ? RU.untested[d.untested] : "отвергнут один из токенов перед ним"}`;
     const kept = d.verdict === "accepted";
     if (d.u === null) return kept ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отвергнут";
     if (kept && certain(d) && chain) return "p ≥ q: принят при любом u";
@@ -35,7 +36,7 @@ export const RU = {
   cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["ждёт", "целевую модель"];
     if (state === "lit") return ["проверен", "p известна, решения ещё нет"];
-    if (d.verdict === "not_reached") return ["не проверен", "стоит за отвергнутым"];
+    if (d.verdict === "not_reached") return ["не проверен", d.untested ? RU.untested[d.untested] : "стоит за отвергнутым"];
     const kept = d.verdict === "accepted";
     const word = kept ? "принят" : "отвергнут";
     if (d.u === null) return [word, kept ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
@@ -53,8 +54,8 @@ export const RU = {
     return `${name}. p целевой модели ${probLong(d.p)}, q черновика ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${RU.verdict(d)}`;
   },
 
-  roundTitle(r, round, final) {
-    if (!round.drafted.length) return r === 0 ? "Раунд 0: прочитан вопрос, получен первый токен" : `Раунд ${r}: ничего не предложено, один токен от самой целевой модели`;
+  roundTitle(r, round, final, atLimit) {
+    if (!round.drafted.length) return r === 0 ? "Раунд 0: прочитан вопрос, получен первый токен" : `Раунд ${r}: ${atLimit ? "до предела остался один токен, поэтому черновика не было" : "ничего не предложено, один токен от самой целевой модели"}`;
     const n = (v) => round.drafted.filter((d) => d.verdict === v).length;
     const parts = [`предложено ${round.drafted.length}`];
     if (!final) return `Раунд ${r}: ${parts[0]}`;
@@ -83,7 +84,7 @@ export const RU = {
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · конец раунда`;
     if (e.kind === "recovered") return `${head} · вместо отвергнутого выбран заново ${quoted(e.text, "«»")}`;
-    if (e.kind === "bonus") return `${head} · приняты все, ${quoted(e.text, "«»")} приходит как бонус`;
+    if (e.kind === "bonus") return `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "приняты все" : "ветвь принята до конца"}, ${quoted(e.text, "«»")} приходит как бонус`;
     return `${head} · целевая модель сама пишет ${quoted(e.text, "«»")}`;
   },
 
@@ -117,7 +118,7 @@ export const RU = {
     overlapAll: (n, x) => `Вместе эти ${n} составляют ${probLong(x)} от p: такова вероятность, что один из них будет принят.`,
     subListed: (texts) => `Черновик предлагает здесь по очереди ${texts.map((t) => quoted(t, "«»")).join(", ")}, без случайного выбора: у каждого q = 1 на нём самом.`,
     left: (d, listed) => `u сравнивали с тем, что осталось от p после отказов до него, ${listed ? "с суммой, снова равной 1" : "делённым на q"}: ${times(d.threshold)}.`,
-    others: "все прочие", head: ["токен", "p целевой над q черновика", "остаток"],
+    others: "все прочие", head: ["токен", "p целевой над q черновика", "остаток"], headSingle: "p целевой модели",
     residual: "То, чего в p больше, чем в q, приведённое к сумме 1: отсюда берётся замена.",
     pin: "u·q", drawnAmongOthers: (text) => `Выбранный токен ${quoted(text, "«»")} — среди всех прочих.`, drawn: "выбран", empty: "Выберите токен, чтобы увидеть на его месте оба распределения.",
     caption: "Вероятности целевой модели и черновика на этом месте",
@@ -148,10 +149,11 @@ export const RU = {
     if (r.seed !== undefined) bits.push(`зерно ${r.seed}`);
     if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
     if (RU.stopped[trace.totals?.stop]) bits.push(RU.stopped[trace.totals.stop]);
+    if (r.lossless !== false && /\b135M\b/.test(String(r.target))) bits.push("целевая модель мала: без черновика она ошибается так же");
     return bits.join(" · ");
   },
   source: { recorded: "Запись", live: "Живая генерация", imported: "Открыто из файла", none: "Генерация" },
-  recordings: { shown: "Это запись генерации: проиграйте её или идите по шагам.", none: "Записи этого примера с этим методом нет: нажмите «Запустить».", live: "Нажмите «Запустить», и модель ответит на этот вопрос.", failed: "Запись не загрузилась." },
+  recordings: { shown: "Это запись генерации: проиграйте её или идите по шагам.", none: "Записи этого примера с этим методом нет, показана другая: нажмите «Запустить».", live: "Нажмите «Запустить», и модель ответит на этот вопрос.", failed: "Запись не загрузилась." },
   queue: (place, of) => `Модель занята: вы в очереди, место ${place} из ${of}.`,
   waiting: "Первый токен вот-вот появится …", nothing: "Записей здесь ещё нет. Нажмите «Запустить», когда модель загрузится.",
   controls: { first: "Первый шаг (Home)", back: "Шаг назад (←)", play: "Проиграть (пробел)", pause: "Пауза (пробел)", forward: "Шаг вперёд (→)", last: "Последний шаг (End)", speed: "Скорость", toRead: "Чтобы успеть прочесть", recorded: "Во сколько раз быстрее записи", pace: (n) => `${n} ${n === 1 ? "шаг" : "шага"}/с`, scrub: "Раунды: по столбику на раунд, высота — число токенов", help: "Клавиши (?)", close: "Закрыть" },

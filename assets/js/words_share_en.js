@@ -2,6 +2,7 @@
 export const SHARE_EN = {
   title: "Share and keep",
   link: "Copy link", command: "Copy as command", open: "Open a saved run (trace) …", save: "Save run (trace)", html: "Save as one HTML file", present: "Present", leave: "Leave the presenter's view (Esc)",
+  linkNone: "A link can name a recording only. Save this run, or the page with it, and pass the file on.",
   linkCopied: "The link is copied: it opens this recording at this step.",
   commandCopied: "The command is copied: it makes this run again.", commandNone: "This run says neither its prompt nor its ids: there is no command for it.", copyFailed: "The browser did not allow copying; here it is to copy by hand:",
   opened: (name) => `${name} is open. It stays in this browser.`, saved: "Saved by the browser as a file.",

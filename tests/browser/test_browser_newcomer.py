@@ -87,6 +87,10 @@ def test_a_prompt_of_ones_own_is_no_example(visit, url):
     assert user.page.locator("#example input:checked").count() == 1
     user.page.locator("#prompt textarea").press_sequentially(" and in spring")
     user.wait("() => document.querySelectorAll('#example input:checked').length === 0")
+    user.page.locator("#example label").nth(1).click()
+    user.wait("() => document.querySelectorAll('#example input:checked').length === 1")
+    user.page.locator("#prompt textarea").fill("pasted, not typed")
+    user.wait("() => document.querySelectorAll('#example input:checked').length === 0")
 
 
 def test_presenting_begins_at_the_top_and_has_a_way_out(visit, url):

@@ -74,7 +74,8 @@ def test_save_open_and_refuse_files(visit, url, tmp_path):
     page.locator("#player .ss-share input[type=file]").set_input_files(tmp_path / "h.json")
     user.wait("() => document.querySelector('.ss-caption').textContent.startsWith('Opened from a file')")
     assert page.evaluate("() => window.__hit === undefined") and "<img" in user.text(".ss-caption")
-    assert not page.locator('#player [data-act="link"]').is_visible(), "an address can only name a recording"
+    page.locator('#player [data-act="link"]').click()
+    user.wait("() => document.querySelector('#player .ss-share .ss-note').textContent.startsWith('A link can name a recording only')")
     page.locator(".ss-whatifpanel summary").click()
     page.wait_for_selector(".ss-lawbar")
     assert page.locator("#player script, #player img").count() == 0
