@@ -121,7 +121,7 @@ export const EN = {
     left: (d, listed) => `u was compared with what the refusals before it had left of p, ${listed ? "rescaled to 1" : "over q"}: ${times(d.threshold)}.`,
     others: "all others", head: ["token", "target p over draft q", "residual"], headSingle: "target p",
     residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
-    pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both laws at its place.",
+    pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both distributions at its place.",
     caption: "Probabilities of the target and of the draft at this position",
     gap: (g) => `The target's first choice leads its second by ${fixed(g, 1)} in the logits.`,
     pinNote(d) {
@@ -140,7 +140,7 @@ export const EN = {
     sub: (m) => (m ? "Measured. Plain decoding on the same clock." : "Plain lane estimated from the calibrated step, on the same clock.") },
   tree: "Draft tree: every branch is checked in the same pass; the kept path is solid.",
   where: (r, total) => `round ${r} of ${total - 1}`,
-  lossy: "lossy: the output law differs from the target's",
+  lossy: "lossy: the output distribution differs from the target's",
   run(trace) {
     const r = trace.run ?? {}, s = r.sampling ?? {}, bits = [];
     if (r.target) bits.push(short(String(r.target).replaceAll(" ", "\u2009"), 60) + (r.draft ? ` with ${short(String(r.draft).replaceAll(" ", "\u2009"), 60)}` : ""));

@@ -11,7 +11,7 @@ export const METHODS_EN = {
   glossary: GLOSSARY_EN,
   names: METHOD_NAMES_EN, examples: EXAMPLE_NAMES_EN,
   title: "Who may propose",
-  lead: "The check is the same for all of them, so all of them keep the [[law|law (the probability distribution)]] of the [[target]]. They differ in who makes the [[draft]], what that costs, and how often it is right.",
+  lead: "The check is the same for all of them, so all of them keep the [[law|distribution (the chance of each text)]] of the [[target]]. They differ in who makes the [[draft]], what that costs, and how often it is right.",
   labels: { proposes: "Who proposes", memory: "Memory", needs: "Needs", choose: "Choose it when", paper: "Paper", here: "Here" },
   cards: {
     draft: { proposes: "A second, much smaller model writes ahead, token by token.", memory: "The small model's weights and its own cache.", needs: "A second model with the same [[token|tokens]]; a general one may be tuned to the target.",
@@ -53,7 +53,7 @@ export const METHODS_EN = {
     return r.ratio === null ? `speed-up not measured${kept}` : `${ratio(r.ratio)} of plain speed${kept}`;
   },
   slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Slower here, because a drafting round costs ${fixed(r.cost, 2)} plain steps and yields only ${fixed(r.tokens_per_round, 2)} tokens.` : "Slower here, because its rounds yield less than they cost.") : ""),
-  lossy: "lossy: the output law differs from the target's",
+  lossy: "lossy: the output distribution differs from the target's",
   play: (r) => `Open ${r.example} in Watch`, playShort: "Open in Watch",
   race: { title: "Side by side: one prompt, several methods, one clock",
     lead: "Each was recorded alone, one after the other, and is replayed here. Running them at the same time would falsify all of them.",
