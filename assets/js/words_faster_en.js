@@ -33,7 +33,7 @@ export const FASTER_EN = {
   },
   model: {
     title: "When it pays: what a round yields against what it costs",
-    lead: "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is kept with the same chance [[alpha|α]]. It costs k · [[c]] + [[v]] plain steps. The [[speed-up]] is the one over the other; c and v are measured.",
+    lead: "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is kept with the same chance [[alpha|α]]. It costs k · [[c]] + [[v]] plain steps. The [[speed-up]] is that yield divided by that cost; c and v are measured.",
     run: "Run", live: "the run in Watch", name: RUN_NAME_EN, noRuns: "No recorded run is here yet.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
     costs: "Costs of", costsFrom: { machine: "this machine", run: "the recording" },
     alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", v: "Pass over k + 1 tokens v (measured)", reset: "As in this run",

@@ -1,7 +1,7 @@
 // "What if" in English. A translation is one more file with the same keys.
 import { fixed, percent, probLong, ratio, times, upTo } from "./numbers.js";
 import { quoted } from "./glyphs.js";
-import { compared, sumText, two } from "./printed.js";
+import { apart, compared, sumText, two } from "./printed.js";
 
 export const WHATIF_EN = {
   title: "What if …",
@@ -21,8 +21,8 @@ export const WHATIF_EN = {
     most: (x) => `Pulling at q alone it can reach ${probLong(x)} at most: “all others” are many tokens in one bar, on which the two models agree as little as was recorded.` },
   temperature: { title: "Temperature", value: (t) => (t === 0 ? "0 (greedy)" : fixed(t, 2)), note: (n) => `Worked out from the recorded logits of the ${n} listed tokens, before top-p and the like. Their proportions are exact; the tokens not listed are left out.`, live: "For the exact run, set the temperature in the controls and press Run.", missing: "This record has no logits for this place." },
   roll: { title: "… this place came 1,000 times?", button: "Roll 1,000 times", again: "Roll 1,000 more", head: ["token", "kept", "resampled", "95 % of honest counts", "in all, and p"], caption: "What 1,000 draws came to, beside p",
-    nothing: "Draft from q, test against p, resample where rejected: do that a thousand times and see where it lands.", band: "Whiskers: where 95 % of the counts lie if one draws from p itself.",
-    result: (n, d, e, [low, high]) => `${n.toLocaleString("en-US")} rolls. Distance to p (half the sum of all differences): ${two(d)}. As many draws from p itself are off by ${two(e)} on average, and in 95 of 100 tries by ${two(low)} to ${two(high)}: ${d <= high ? "what you see is nothing but dice" : "this was one of the rare tries above; roll more"}.` },
+    nothing: "Draft from q, test against p, resample where rejected: do that a thousand times and see where it lands.", band: "Whiskers: where 95 % of the counts lie if one draws from p itself. One in twenty lies outside its whisker by chance alone.",
+    result: (n, d, e, [low, high]) => { const [at, most] = apart(d, high, two, two); return `${n.toLocaleString("en-US")} rolls. Distance to p (half the sum of all differences): ${at}. As many draws from p itself are off by ${two(e)} on average, and in 95 of 100 tries by ${two(low)} to ${most}: ${d <= high ? "what you see is nothing but dice" : "dice land further off than that about once in 40 tries, and did so here; roll more and see whether it lasts"}.`; } },
   length: { title: "… it drafted more, or fewer?", label: "Draft length", tokens: "tokens a round", row: (x) => `${x.k}: ${fixed(x.tokens, 2)} tokens a round${x.speed ? `, ${ratio(x.speed)}` : ""}`,
     say: (x) => `Drafting ${x.k}: ${fixed(x.tokens, 2)} tokens a round are to be expected${x.cost ? `, a round costs ${fixed(x.cost, 2)} plain steps, so ${ratio(x.speed)} the speed of plain decoding` : ""}.`,
     best: (k) => `With these costs ${k} is best.`, slow: "Below 1: slower than plain decoding.", beyond: "The run never drafted that far: that part is its average acceptance, carried on.",
