@@ -14,7 +14,7 @@ export const LOSSLESS_EN = {
   presets: { label: "Start from", agree: "they agree", disagree: "they disagree", eager: "over-confident draft", disjoint: "nothing in common", own: "your own" },
   tokens: ["leaf", "tree", "sun", "rain", "wind", "snow"],
   count: "Tokens", fewer: "One token fewer", more: "One token more",
-  editorHow: "Drag the end of a bar, or focus it and use the arrow keys. The others shrink or grow so that each distribution still sums to 1.",
+  editorHow: "Drag the end of a bar (with a keyboard: focus it and use the arrow keys). The others shrink or grow so that each distribution still sums to 1.",
   sub: "Solid: the part both agree on. Hatched: drafted too eagerly. Outlined: still owed by the target.",
   head: ["token", "target p over draft q", "kept + resampled = p", "rounding"],
   slider: (law, token, x) => `${law === "p" ? "Target p" : "Draft q"} of ${token}`,
