@@ -1,12 +1,12 @@
 // The tab "Why it is faster, and when not": measured costs, the closed form on them, a run as a point on it, acceptance by position.
 import { el, say } from "./dom.js";
 import { alphaChart, costChart, lengthChart, positionChart } from "./faster_charts.js";
-import { expectation, filled, MOST_DRAFTS, propagated, ratiosFor, runFacts } from "./faster_model.js";
+import { expectation, MOST_DRAFTS, propagated, ratiosFor, runFacts } from "./faster_model.js";
 import { prose, rich } from "./glossary.js";
 import { short } from "./glyphs.js";
 import { fixed, probLong, ratio } from "./numbers.js";
 import { cleanRuns, createRunChips, liveRun, loadRun } from "./runs.js";
-import { costsOf, floorSeconds, passParts, passPoints, passSeconds } from "./theory.js";
+import { costsOf, filled, floorSeconds, passParts, passPoints, passSeconds } from "./theory.js";
 import { FASTER_EN } from "./words_faster_en.js";
 
 let wished = false;   // this visitor asked for a measurement; another one's changes nothing here

@@ -7,8 +7,6 @@ export function expectedTokens(alpha, k) {
   return sum;
 }
 
-export const expectedTokensByPosition = (kept) => 1 + kept.reduce((s, x) => s + x, 0);
-
 // Plain time / speculative time. c = draft step / target step, v = pass over k + 1 tokens / pass over one.
 export const speedUp = (alpha, k, c, v = 1) => expectedTokens(alpha, k) / (k * c + v);
 
@@ -61,8 +59,11 @@ export function passParts(points) {
 export function ratios(costs) {
   const points = passPoints(costs.passes), one = passSeconds(points, 1);
   if (!one) return null;
-  return { points, one, c: (costs.draft ?? 0) / one, v: (k) => passSeconds(points, k + 1) / one };
+  return { points, one, c: (costs.draft ?? 0) / one, v: (k) => Math.max(1, passSeconds(points, k + 1) / one) };   // a pass over more is never quicker: below 1 is the noise of a clock
 }
+
+// A pass that other requests fill already, in part (0 = as measured) or wholly (1: each token more costs a step of its own).
+export const filled = (v, load) => (k) => v(k) + load * Math.max(0, k + 1 - v(k));
 
 // A calibration of this machine or a recording's own costs, in one shape: {passes, draft: {method: s}, weights, memory}.
 export function costsOf(calibration) {

@@ -78,7 +78,8 @@ def test_all_ten_steps(visit, url):
         page.keyboard.press("End")
     done(user, "agree")
     next_(user, "length")
-    page.locator("#lesson .ss-length").last.click()
+    page.locator("#lesson .ss-fill").fill("1")
+    assert page.locator("#lesson .ss-length[data-slow=yes]").count() == 10 and "no length pays" in user.text("#lesson .ss-wlength .ss-note")
     done(user, "length")
     next_(user, "quiz")
     for k, right in enumerate((0, 1, 2, 0)):
@@ -165,13 +166,16 @@ def test_the_way_to_what_a_step_asks_for(visit, url, width):
 
 def test_steps_open_with_something_to_do(visit, url):
     user = begin(visit, url, 5)
-    assert "You find it in round" in user.text(CARD)
+    assert "You find it, for example, in round" in user.text(CARD)
     user = begin(visit, url, 9)
     assert user.page.locator('#lesson .ss-length[aria-checked="true"]').inner_text() == "1"
     user.page.keyboard.press("Tab")
     user.page.locator('#lesson [data-act="there"]').click()
     for _ in range(9):
         user.page.keyboard.press("ArrowRight")
+    assert user.page.get_attribute(CARD, "data-done") == "no", "faster than plain at every length while nobody else is in the pass"
+    user.page.locator("#lesson .ss-fill").focus()
+    user.page.keyboard.press("End")
     done(user, "length")
     assert not user.page.locator('#lesson [data-act="there"]').is_visible()
 

@@ -2,7 +2,7 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import * as theory from "../../../assets/js/theory.js";
-import { expectation, filled, overAlpha, overLength, propagated, ratiosFor, runFacts } from "../../../assets/js/faster_model.js";
+import { expectation, overAlpha, overLength, propagated, ratiosFor, runFacts } from "../../../assets/js/faster_model.js";
 import { speedup } from "../../../assets/js/tally.js";
 import { FASTER_EN } from "../../../assets/js/words_faster_en.js";
 import { makeReader } from "../../../assets/js/trace.js";
@@ -19,7 +19,6 @@ test("the closed forms are core.theory's", () => {
     const found = theory.breakEven(k, c, v);
     if (even === null) assert.equal(found, null); else near(found, even);
   }
-  for (const { kept, tokens } of data.positions) near(theory.expectedTokensByPosition(kept), tokens);
   for (const { alpha, c, v, best } of data.best) {
     const got = theory.bestLength(alpha, c, v);
     assert.equal(got[0], best[0]);
@@ -89,9 +88,9 @@ test("a tree is no point on a chain's curves: its alpha is that of the first lev
 
 test("a pass that others fill: as measured at 0, a step for each token at 1", () => {
   const v = (k) => 1 + 0.03 * k;
-  near(filled(v, 0)(4), 1.12);
-  near(filled(v, 1)(4), 5);
-  for (const k of [1, 3, 8]) assert.ok(theory.speedUp(0.9, k, 0, filled(v, 1)(k)) < 1);
+  near(theory.filled(v, 0)(4), 1.12);
+  near(theory.filled(v, 1)(4), 5);
+  for (const k of [1, 3, 8]) assert.ok(theory.speedUp(0.9, k, 0, theory.filled(v, 1)(k)) < 1);
 });
 
 test("every position is judged", () => {
