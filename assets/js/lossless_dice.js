@@ -45,13 +45,13 @@ export function createDice(words, brokenNote = null) {
 
   function sayGo() { say(go, frameId ? w.stop : w.draw(size)); go.dataset.running = frameId ? "yes" : "no"; }
   function stop() { cancelAnimationFrame(frameId); frameId = 0; sayGo(); paint(); }
-  // A few rounds at once, so that there is always something to see.
+  // The rounds that are chosen at once, so that there is something to see (of a million a part: a bar must be quick to pull).
   function restart() {
     cancelAnimationFrame(frameId);
     frameId = 0;
     sim = simulation(rule, cats, seed);
     tracks[rule] = [];
-    advance(1000);
+    advance(Math.min(size, 100000));
     sayGo();
     why.replaceChildren(...rich(words.glossary, w.why[rule] + (brokenNote && rule !== "right" ? ` ${brokenNote}` : "")));
     paint();
@@ -118,12 +118,20 @@ export function createDice(words, brokenNote = null) {
         const upper = grid.map((n) => at(n, bandAt(bands, n)[1])), lower = grid.map((n) => at(n, bandAt(bands, n)[0]));
         g.append(area([...upper, ...lower.reverse()], "ss-bandarea"), line(grid.map((n) => at(n, expectedDistance(n, p))), "ss-expected"));
         g.append(label(...at(1300, expectedDistance(1300, p) / 4.4), w.expected, "ss-soft"), label(box.right, at(1, expectedDistance(160000, p) / 5)[1], w.bandWord, "ss-soft", "end"));
+        const ends = [];
         for (const [r, track] of Object.entries(tracks)) {
           if (!track.length) continue;
           const now = r === rule, wrong = distance(lawOf(r, cats), p);
           if (now && r !== "right" && wrong > 1e-4) g.append(svg("line", { class: "ss-floorline", x1: box.left, x2: box.right, y1: box.y(wrong), y2: box.y(wrong) }),
             label(box.right, Math.max(box.top + 9, box.y(wrong) - 7), w.floor(w.rules[r], wrong), "ss-bad", "end"));
           g.append(line(track.map(([n, d]) => at(n, d)), `ss-track ss-${r === "right" ? "good" : "wrongtrack"}${now ? "" : " ss-dim"}`));
+          if (!now) {   // what an earlier rule came to keeps its name
+            const [x, y] = at(...track.at(-1)), free = (h) => ends.every((e) => Math.abs(e - h) > 12);
+            let high = y - 6;
+            while (!free(high)) high -= 13;
+            ends.push(high);
+            g.append(label(Math.max(x, box.left + 150), Math.max(box.top + 9, high), w.rules[r], "ss-soft", "end"));
+          }
           if (now) g.append(svg("circle", { class: `ss-head ss-${r === "right" ? "good" : "wrongtrack"}`, cx: at(...track.at(-1))[0], cy: at(...track.at(-1))[1], r: 4.5 }));
         }
       } });

@@ -49,10 +49,13 @@ export function passSeconds(points, n) {
   return Math.max(s0 + ((s1 - s0) * (n - n0)) / (n1 - n0), 1e-9);
 }
 
+// A pass over more tokens does at least the same work: times that are clearly shorter than those of one token measured something else too.
+export const believable = (points) => points.every(([, s]) => s >= 0.93 * passSeconds(points, 1));
+
 // What of a pass is spent once, and what each further token adds, in seconds: the straight line from the first to the fifth token.
 export function passParts(points) {
   const one = passSeconds(points, 1), five = passSeconds(points, 5), each = one ? Math.max(0, (five - one) / 4) : 0;
-  return { once: one ? Math.max(0, one - each) : 0, each, five: one ? five / one : 1 };
+  return { once: one ? Math.max(0, one - each) : 0, each, five: one ? Math.max(1, five / one) : 1 };
 }
 
 // The two ratios of the closed form from measured seconds. Where nothing is drafted by a model, c = 0.

@@ -51,6 +51,14 @@ test("a pass of any length lies between its measured neighbours; rubbish is left
   assert.equal(theory.floorSeconds(theory.costsOf({})), null);
 });
 
+test("times that cannot be true are known, and a little noise is never a pass quicker than one token", () => {
+  const points = (passes) => theory.passPoints(passes);
+  assert.ok(theory.believable(points({ 1: 0.03, 2: 0.031, 8: 0.036 })) && theory.believable(points({ 1: 0.03, 2: 0.029 })) && theory.believable([]));
+  assert.ok(!theory.believable(points({ 1: 0.03, 2: 0.031, 5: 0.024 })));
+  near(theory.ratios({ passes: { 1: 0.03, 2: 0.029, 5: 0.033 } }).v(1), 1);
+  assert.match(FASTER_EN.costs.refused(5, 0.8, false), /^Not used: a pass over 5 tokens was timed at 0\.80 times a pass over one.*The recording's costs stay in use/);
+});
+
 test("draft steps: of this machine by method, of the recording, or carried over", () => {
   const machine = theory.costsOf({ pass_s: { 1: 0.02, 2: 0.02 }, draft_step_s: { draft: 0.004, lookup: null } });
   near(ratiosFor(machine, "draft").c, 0.2);
