@@ -168,7 +168,7 @@ def test_steps_open_with_something_to_do(visit, url):
     user = begin(visit, url, 5)
     assert "You find it, for example, in round" in user.text(CARD)
     user = begin(visit, url, 9)
-    assert user.page.locator('#lesson .ss-length[aria-checked="true"]').inner_text() == "1"
+    assert user.page.locator('#lesson .ss-length[aria-checked="true"] b').inner_text() == "1"
     user.page.keyboard.press("Tab")
     user.page.locator('#lesson [data-act="there"]').click()
     for _ in range(9):
