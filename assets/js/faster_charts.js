@@ -71,18 +71,18 @@ export function alphaChart(words, get) {
       x: { make: (r) => linear([0, 1], r), ticks: [0, 0.25, 0.5, 0.75, 1], label: (t) => upTo(t, 2), title: w.alphaX }, y: { make: (r) => linear([0, top], r), ticks: ticksTo(top), label: (t) => `${upTo(t, 2)}×` },
       paint(g, box) {
         ground(g, box, w);
-        const taken = [];   // where a curve is named: at its end, or on its way where another name stands there
-        const curve = (k, all, cls, words) => {
-          const r = all.filter((p) => p.speed <= top), last = r.at(-1), inside = r.length === all.length;
-          g.append(line(r.map((p) => [box.x(p.alpha), box.y(p.speed)]), cls));
-          let at = [box.x(last.alpha) + 5, Math.max(box.top + 2, box.y(last.speed) + (inside ? 4 : -2))];
-          const middle = r[Math.floor(0.6 * r.length)], name = k === state.k ? w.kLabel(k) : String(k);
-          if (taken.some(([x, y]) => Math.abs(x - at[0]) < 40 && Math.abs(y - at[1]) < 13)) at = [box.x(middle.alpha) + 4, box.y(middle.speed) + 15];
-          taken.push(at);
-          g.append(label(...at, name, words));
-        };
-        curve(state.k, rows, "ss-good", "ss-goodtext");
-        for (const [k, r] of others) curve(k, r, "ss-other", "ss-soft");
+        // Each curve is named on itself, where it is furthest from the other curves, the marks and the names.
+        const curves = [...others, [state.k, rows]], at = (p) => [box.x(p.alpha), box.y(p.speed)], names = [], apart = ([x, y], [a, b]) => Math.hypot((x - a) / 1.6, y - b);
+        const taken = [[box.x(state.alpha), box.y(expected.speed)], ...(run ? [[box.x(facts.alpha), box.y(run[1])], [box.x(facts.alpha), box.y(facts.measured ?? run[1])]] : [])];
+        for (const [k, r] of curves) {
+          const seen = r.filter((p) => p.speed <= top), mine = k === state.k;
+          g.append(line(seen.map(at), mine ? "ss-good" : "ss-other"));
+          const room = (p) => Math.min(26, ...taken.map((t) => apart(at(p), t)), ...curves.flatMap(([other, o]) => (other === k ? [] : o.map((x) => apart(at(p), at(x))))));
+          const place = at(seen.slice(2).reduce((best, p) => (room(p) >= room(best) ? p : best)));
+          taken.push(place);
+          names.push(label(Math.min(place[0], box.right + 24), place[1] + 4, mine ? w.kLabel(k) : String(k), mine ? "ss-goodtext" : "ss-soft", "middle"));
+        }
+        g.append(...names);
         if (expected.breakEven !== null && expected.breakEven > 0.005) g.append(svg("line", { class: "ss-evenline", x1: box.x(expected.breakEven), x2: box.x(expected.breakEven), y1: box.y(1), y2: box.bottom }), dot(box.x(expected.breakEven), box.y(1), "ss-even", 3.5));
         g.append(dot(box.x(state.alpha), box.y(expected.speed), `ss-head ${expected.speed < 1 ? "ss-wrongtrack" : "ss-good"}`, 6.5));
         if (run) g.append(whisker(box.x(facts.interval[0]), box.y(run[1]), box.x(facts.interval[1]), true), ...runMark(box.x(facts.alpha), box, run, facts));

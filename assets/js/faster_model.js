@@ -24,9 +24,6 @@ export function ratiosFor(costs, method, fallback = null) {
   return r && finite(own) === null && fallback !== null ? { ...r, c: fallback } : r;
 }
 
-// A pass that other requests fill already, in part (0 = as measured) or wholly (1: each token more costs a step of its own).
-export const filled = (v, load) => (k) => v(k) + load * Math.max(0, k + 1 - v(k));
-
 export function expectation({ alpha, k, c, v }) {
   const yields = expectedTokens(alpha, k), draft = k * c, pass = v(k);
   return { speed: speedUp(alpha, k, c, pass), yields, draft, pass, all: draft + pass, breakEven: breakEven(k, c, pass), best: bestLength(alpha, c, Array.from({ length: MOST_DRAFTS + 1 }, (_, i) => v(i))) };

@@ -8,7 +8,7 @@ import { cleanRuns, loadRun, runText } from "./runs.js";
 
 export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, answers = null, onProgress = () => {}, present = null, own = null }) {
   const all = cleanRuns(runs), order = [...all].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);
-  let n = Math.min(LESSON.length, Math.max(1, start)), mask = done, run = null, answer = null, began = "", opening = 0, turn = 0, justDone = false;
+  let n = Math.min(LESSON.length, Math.max(1, start)), mask = done, run = null, answer = null, began = "", opening = 0, turn = 0, justDone = false, cardSeen = false;
   // What was chosen in the quiz. A quiz that the address calls done was answered rightly: nothing else is called done.
   const chosen = answers ?? words.questions.map((q) => (isDone(done, QUIZ) ? q.right : null));
   const dots = el("ol", { class: "ss-dots", "aria-label": words.title }), where = el("p", { class: "ss-label" }), title = el("h2", { tabindex: "-1" }), text = el("div", {}), task = el("p", { class: "ss-task" }), ask = el("div", { class: "ss-ask" }), outcome = el("p", { class: "ss-outcome", role: "status" }), status = el("p", { class: "ss-sub", role: "status" });
@@ -59,6 +59,10 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
   function drawDots() {
     dots.replaceChildren(...LESSON.map((step, i) => el("li", {}, el("button", { type: "button", class: "ss-dotbtn", "aria-current": i + 1 === n ? "step" : null, "data-done": isDone(mask, i + 1) ? "yes" : "no", "aria-label": words.dot(i + 1, words.steps[step.id].title, isDone(mask, i + 1)), title: words.steps[step.id].title, onclick: () => open(i + 1), text: isDone(mask, i + 1) ? "✓" : String(i + 1) }))));
   }
+  // The bar says what the card says, for whoever has scrolled away from it.
+  const drawBar = () => { bar.hidden = !isDone(mask, n) || !justDone || cardSeen; };
+  const watcher = new IntersectionObserver((found) => { cardSeen = found.at(-1).isIntersecting; drawBar(); }, { threshold: 1 });
+  watcher.observe(back);   // the card's last row: `back` is always drawn
   function drawCard() {
     const w = words.steps[LESSON[n - 1].id], finished = isDone(mask, n);
     drawDots();
@@ -66,7 +70,7 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
     say(outcome, finished ? `✓ ${w.done}${countDone(mask) === LESSON.length && (justDone || n === LESSON.length) ? ` ${words.finished}` : ""}` : "");
     outcome.hidden = !finished;
     say(barText, finished ? `✓ ${w.done}` : "");
-    bar.hidden = !finished || !justDone;
+    drawBar();
     barNext.hidden = n === LESSON.length;
     back.disabled = n === 1;
     next.disabled = n === LESSON.length;
@@ -145,5 +149,5 @@ export function mountLesson(root, { runs = [], words, playerWords, loadPlotly = 
   // The recordings are fetched when the lesson is looked at, not before.
   function seen() { if (!begun) { begun = true; open(n, false); } }
   drawCard();
-  return { seen, open, player, get n() { return n; }, get mask() { return mask; }, get answers() { return chosen; }, destroy() { document.removeEventListener("keydown", onKey, true); player.destroy(); root.replaceChildren(); } };
+  return { seen, open, player, get n() { return n; }, get mask() { return mask; }, get answers() { return chosen; }, destroy() { watcher.disconnect(); document.removeEventListener("keydown", onKey, true); player.destroy(); root.replaceChildren(); } };
 }

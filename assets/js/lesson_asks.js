@@ -18,7 +18,11 @@ export function createPredict(words, d, answered) {
 let groups = 0;
 export function createQuiz(words, chosen, answered) {
   return el("div", { class: "ss-quiz" }, ...words.questions.map((q, k) => {
-    const name = `ss-quiz-${(groups += 1)}`, note = el("p", { class: "ss-note", role: "status" }), tell = () => say(note, chosen[k] === null ? "" : chosen[k] === q.right ? words.quiz.right : `${words.quiz.again} ${words.quiz.where(ANSWERED_IN[k])}`);
+    const name = `ss-quiz-${(groups += 1)}`, note = el("p", { class: "ss-note", role: "status" }), tell = () => {
+      const right = chosen[k] === q.right;
+      note.dataset.right = right ? "yes" : "no";
+      say(note, chosen[k] === null ? "" : right ? `✓ ${words.quiz.right}` : `✗ ${words.quiz.again} ${words.quiz.where(ANSWERED_IN[k])}`);
+    };
     const option = (text, i) => {
       const input = el("input", { type: "radio", name, value: i, onchange: () => { chosen[k] = i; tell(); answered(words.questions.every((x, j) => chosen[j] === x.right)); } });
       input.checked = chosen[k] === i;

@@ -1,7 +1,7 @@
 // The lesson's ten steps: what run each needs and when it is done. Pure functions of what the player shows.
 import { settleIndex, tableFor, verdictOrder } from "./steps.js";
 import { isTree } from "./trace.js";
-import { ceiling, dragsTo, LENGTHS, lengths, sandbox, summary } from "./whatif_model.js";
+import { ceiling, dragsTo, lengths, sandbox, summary } from "./whatif_model.js";
 
 const ended = (round) => { const k = settleIndex(round); return k >= 0 ? round.emitted[k].kind : null; };
 const tested = (d) => d.verdict === "accepted" || d.verdict === "rejected";
@@ -61,7 +61,7 @@ export const LESSON = [
   { id: "reject", whatif: true, control: ".ss-u", needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)), done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU },
   { id: "roll", whatif: true, control: ".ss-roll", needs: (t) => chainSampled(t) && goodPlace("roll", t) !== null, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
   { id: "agree", whatif: true, control: ".ss-lawbar.ss-q", needs: (t) => chainSampled(t) && goodPlace("agree", t) !== null, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= AGREED },
-  { id: "length", whatif: true, control: '.ss-length[aria-checked="true"]', needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.best < LENGTHS; }, done: (s) => s.whatif.open && s.whatif.length.best !== null && s.whatif.length.chosen > s.whatif.length.best },
+  { id: "length", whatif: true, control: '.ss-length[aria-checked="true"]', needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.rows[0].speed >= 1; }, done: (s) => s.whatif.open && s.whatif.length.slow },
   { id: "quiz", needs: () => true, done: (s) => s.answer === "all" },
 ];
 export const QUIZ = LESSON.length;

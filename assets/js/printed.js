@@ -19,18 +19,13 @@ export function compared({ u, threshold, verdict }, name, is = " = ") {
   return `u${is}${a} ${verdict === "accepted" && u <= threshold ? "<" : "≥"} ${name}${is}${b}`;
 }
 
-// Pure: a + b = total. Two decimals, more where small parts or the rounding need them; a part too small even then is written as what it is.
+// Pure: a + b = total, in the same three decimals wherever it is printed; what is there but too small for them is "<0.001".
 export function sumText(a, b, total) {
-  const tiny = (x) => x > 0 && x < 5e-6;
-  if (tiny(a) || tiny(b)) return `${probLong(a)} + ${probLong(b)} ≈ ${probLong(total)}`;
-  const small = Math.min(...[a, b, total].filter((x) => x > 0), 1), least = small < 5e-4 ? 5 : small < 0.0095 ? 3 : 2;
-  for (let d = least; d <= 6; d += 1) {
-    const unit = 10 ** d, whole = [a, b, total].map((x) => Math.round(x * unit));
-    if (whole[0] + whole[1] === whole[2]) return `${fixed(a, d)} + ${fixed(b, d)} = ${fixed(total, d)}`;
-  }
-  // No number of digits does it: the second part is what the first leaves.
-  const unit = 10 ** least, [x, y] = [a, total].map((v) => Math.round(v * unit));
-  return `${fixed(x / unit, least)} + ${fixed((y - x) / unit, least)} = ${fixed(y / unit, least)}`;
+  const unit = 1000, whole = [a, b, total].map((x) => Math.round(x * unit)), tiny = [a, b, total].map((x, k) => x > 0 && whole[k] === 0);
+  const text = (x, k) => (x === 0 ? "0" : tiny[k] ? `<${fixed(1 / unit, 3)}` : fixed(x, 3));
+  if (tiny.some(Boolean)) return `${text(a, 0)} + ${text(b, 1)} ≈ ${text(total, 2)}`;
+  const second = whole[2] - whole[0];   // where rounding would make the printed sum false, the second part is what the first leaves
+  return second <= 0 !== (b === 0) ? `${text(a, 0)} + ${text(b, 1)} ≈ ${text(total, 2)}` : `${text(a, 0)} + ${text(second / unit, 1)} = ${text(total, 2)}`;
 }
 
 // Two digits, also of what is small: distances and their bands.

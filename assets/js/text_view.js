@@ -114,6 +114,7 @@ export function createTextView(words, onPick) {
 
   function draw(view) {
     const { trace, step } = view, { rounds } = trace, cut = Boolean(trace.totals) && lines.uncut;
+    if (last?.step !== step) hide();   // the token under it may have moved
     last = view;
     given.hidden = !trace.branch?.text;
     if (trace.branch) say(given, `${words.given} ${runningText(trace.branch.text)}`);

@@ -7,8 +7,6 @@ export function expectedTokens(alpha, k) {
   return sum;
 }
 
-export const expectedTokensByPosition = (kept) => 1 + kept.reduce((s, x) => s + x, 0);
-
 // Plain time / speculative time. c = draft step / target step, v = pass over k + 1 tokens / pass over one.
 export const speedUp = (alpha, k, c, v = 1) => expectedTokens(alpha, k) / (k * c + v);
 
@@ -51,18 +49,24 @@ export function passSeconds(points, n) {
   return Math.max(s0 + ((s1 - s0) * (n - n0)) / (n1 - n0), 1e-9);
 }
 
+// A pass over more tokens does at least the same work: times that are clearly shorter than those of one token measured something else too.
+export const believable = (points) => points.every(([, s]) => s >= 0.93 * passSeconds(points, 1));
+
 // What of a pass is spent once, and what each further token adds, in seconds: the straight line from the first to the fifth token.
 export function passParts(points) {
   const one = passSeconds(points, 1), five = passSeconds(points, 5), each = one ? Math.max(0, (five - one) / 4) : 0;
-  return { once: one ? Math.max(0, one - each) : 0, each, five: one ? five / one : 1 };
+  return { once: one ? Math.max(0, one - each) : 0, each, five: one ? Math.max(1, five / one) : 1 };
 }
 
 // The two ratios of the closed form from measured seconds. Where nothing is drafted by a model, c = 0.
 export function ratios(costs) {
   const points = passPoints(costs.passes), one = passSeconds(points, 1);
   if (!one) return null;
-  return { points, one, c: (costs.draft ?? 0) / one, v: (k) => passSeconds(points, k + 1) / one };
+  return { points, one, c: (costs.draft ?? 0) / one, v: (k) => Math.max(1, passSeconds(points, k + 1) / one) };   // a pass over more is never quicker: below 1 is the noise of a clock
 }
+
+// A pass that other requests fill already, in part (0 = as measured) or wholly (1: each token more costs a step of its own).
+export const filled = (v, load) => (k) => v(k) + load * Math.max(0, k + 1 - v(k));
 
 // A calibration of this machine or a recording's own costs, in one shape: {passes, draft: {method: s}, weights, memory}.
 export function costsOf(calibration) {

@@ -1,12 +1,12 @@
 // What if: a recorded position as a handful of categories that can be changed, and what then would have happened. Pure functions.
 import { normalise, overlap, residual, setWeight } from "./lossless_model.js";
 import { finite, isTree } from "./trace.js";
-import { ratios } from "./theory.js";
+import { filled, ratios } from "./theory.js";
 import { depths } from "./steps.js";
 import { roundCost, tally } from "./tally.js";
 
 export const LISTED = 6;
-export const LENGTHS = 10;
+const LENGTHS = 10;
 
 // The position's categories: the drafted and the drawn token first in right, then the heaviest, then "all others" as one.
 // `share` is what two laws agree on in it, as a part of the smaller mass: one for a token, less for many tokens together.
@@ -93,8 +93,8 @@ export function byPosition(trace) {
 
 // For every draft length: the expected tokens of a round, its cost in plain steps and the speed-up. Positions the run never drafted are
 // filled with its own average: each kept with the chance that a tested draft had. The calibrated costs of draft step and pass are stretched
-// so that a round of the run's own length costs exactly what a round of this run did (`cost`).
-export function lengths(trace, most = LENGTHS) {
+// so that a round of the run's own length costs exactly what a round of this run did (`cost`); `load`: how full others make the pass.
+export function lengths(trace, load = 0, most = LENGTHS) {
   const seen = byPosition(trace);
   if (!seen.length) return null;
   const alpha = tally(trace).testedRate ?? 0, chance = [];
@@ -102,10 +102,11 @@ export function lengths(trace, most = LENGTHS) {
   const costs = trace.run?.costs ?? {}, r = ratios({ passes: costs.verify_s, draft: finite(costs.draft_step_s) ?? 0 }), real = roundCost(trace);
   const drafts = seen.reduce((s, x) => s + x.drafted, 0) / seen[0].drafted, own = Math.min(most, Math.round(drafts)), formed = r ? own * r.c + r.v(own) : 0;   // the length at which the row is the run itself
   const stretch = real && formed > 0 ? real.cost / formed : 1;
+  const pass = r && filled((k) => stretch * r.v(k), load);
   let tokens = 1;
   const rows = chance.map((x, i) => {
     tokens += x;
-    const cost = r ? stretch * ((i + 1) * r.c + r.v(i + 1)) : null;
+    const cost = r ? stretch * (i + 1) * r.c + pass(i + 1) : null;
     return { k: i + 1, chance: x, measured: Boolean(seen[i]), tokens, cost, speed: cost ? tokens / cost : null };
   });
   const best = r ? rows.reduce((b, x) => (x.speed > b.speed ? x : b)).k : null;

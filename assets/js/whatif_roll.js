@@ -7,15 +7,18 @@ import { prob, probLong } from "./numbers.js";
 
 export const ROLLS = 1000;
 
+// Everybody's own dice: with one seed for all, all would see the same throw, and if it is a rare one, all a rare one.
+const freshSeed = () => Math.floor(Math.random() * 2 ** 32);
+
 export function createRoll(words, changed) {
   const note = el("p", { class: "ss-note", role: "status", text: words.nothing }), key = el("p", { class: "ss-sub", hidden: true, text: words.band }), body = el("tbody", {}), table = el("table", { class: "ss-rolls", hidden: true },
     el("caption", { class: "ss-vh", text: words.caption }), el("thead", { class: "ss-vh" }, el("tr", {}, ...words.head.map((h) => el("th", { scope: "col", text: h })))), body);
   const button = el("button", { type: "button", class: "ss-btn ss-wide ss-roll", text: words.button, onclick: roll });
   const root = el("section", { class: "ss-wroll" }, el("h3", { text: words.title }), note, table, key, button);
-  let cats = [], names = [], sim = null, seed = 1;
+  let cats = [], names = [], sim = null;
 
   function roll() {
-    sim ||= simulation("right", cats, seed++);
+    sim ||= simulation("right", cats, freshSeed());
     sim.more(ROLLS);
     draw();
     changed?.();

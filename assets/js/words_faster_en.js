@@ -13,32 +13,33 @@ export const FASTER_EN = {
   table: "As a table",
   costs: {
     title: "Why it can be faster: checking five tokens costs little more than writing one",
-    lead: "To write one token the [[target]] must read all its weights once, and for a large model reading them is most of the work. If it looks at several tokens in the same [[pass]], the weights are read only once. [[plain decoding|Plain decoding]] reads them anew for each token.",
+    lead: "To write one token the [[target]] must go through all its weights once. Much of such a [[pass]] is spent once, however many tokens it looks at: the weights are read from memory, which for a large model is most of the work, and each computation has to be started. Several tokens in the same pass share that; [[plain decoding]] spends it anew for each token.",
     chart: "Time of one target pass over n tokens", x: "tokens in one pass", measured: "measured", separate: "n passes, one token each", floor: "weights ÷ memory speed",
     head: ["tokens in the pass", "measured", "times one token", "n separate passes"],
     label: (rows) => `Time of one target pass. ${rows.join(" ")}`, row: (n, s) => `${tokens(n)}: ${ms(s)}.`,
     sentence: (n, v, one, five) => `Here a pass over ${tokens(n)} takes ${ms(five)}, ${fixed(v, 2)} times a pass over one token (${ms(one)}). ${n} passes for one token each would take ${ms(n * one)}.`,
-    noisy: "A pass over more tokens cannot be quicker than over one: this machine was busy with something else while it was measured. Measure again when it is quiet.",
+    noisy: "A pass over more tokens cannot be quicker than over one: where it was timed so, that is noise, and below it is taken to cost the same.",
+    refused: (n, v, kept) => `Not used: a pass over ${tokens(n)} was timed at ${fixed(v, 2)} times a pass over one, but it does at least the same work. This machine was busy with something else. ${kept ? "What was measured before stays in use" : "The recording's costs stay in use"}; measure again when it is quiet.`,
     floorSentence(c, s, share, more) {
       const wide = { bfloat16: 2, float16: 2, float32: 4, float64: 8 }[more.dtype], size = wide ? ` (${Math.round(c.weights / wide / 1e6)} million numbers of ${wide} bytes, ${more.dtype}${more.packed ? `; the file packs them smaller, as ${more.packed}, and they are unpacked once` : ""})` : "";
       const head = `The weights are ${bytes(c.weights)}${size}. Memory here delivers ${bytes(c.memory)} a second, so reading them takes at least ${ms(s)}: ${share >= 0.995 ? "as long as" : `${percent(share)} of`} a pass for one token.`;
       const parts = `By the measured line from one to five tokens a pass takes ${ms(more.once)} once and ${more.each ? ms(more.each) : "next to nothing"} for each token in it`;
       if (share >= 0.5) return `${head} ${parts}: most of what is spent once is that reading.`;
-      return `${head} So on this machine it is not the memory that decides: the rest is arithmetic and the fixed work of starting it. ${parts}; ${more.five < 2 ? `what is spent once is shared by all, and so a pass over 5 still takes only ${fixed(more.five, 2)} times one.` : `so little is shared, and a pass over 5 takes ${fixed(more.five, 2)} times one.`}`;
+      return `${head} So on this machine reading is the smaller part; the rest is arithmetic and the fixed work of starting it. ${parts}; ${more.five < 2 ? `what is spent once is shared by all, and so a pass over 5 still takes only ${fixed(more.five, 2)} times one.` : `so little is shared, and a pass over 5 takes ${fixed(more.five, 2)} times one.`}`;
     },
     noFloor: "The size of the weights over the speed of memory appears once this machine is measured.",
-    from: { machine: (c) => `Measured on this machine: ${c.device ?? "?"}${c.threads ? `, ${c.threads === 1 ? "one thread" : `${c.threads} threads`}` : ""}.`, run: (what) => `From the recording, not from your machine: ${what}.` },
+    from: { machine: (c) => `Measured on this machine: ${c.device ?? "?"}${c.threads ? `, ${c.threads === 1 ? "one thread" : `${c.threads} threads`}` : ""}.`, run: (what) => `From the recording, not from your machine: ${what}.`, live: (what) => `Measured for your live run, on the machine that serves this page: ${what}.` },
     measure: "Measure this machine", again: "Measure again", measureNote: "Passes are timed here only when you press this. It takes some seconds and is best done on a quiet machine; the charts below then use these costs.",
     busy: "Measuring: some seconds in which nothing else runs …", waiting: "Waiting for the model …",
   },
   model: {
     title: "When it pays: what a round yields against what it costs",
-    lead: "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is kept with the same chance [[alpha|α]]. It costs k · [[c]] + [[v]] plain steps. The [[speed-up]] is the one over the other; c and v are measured.",
+    lead: "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is kept with the same chance [[alpha|α]]. It costs k · [[c]] + [[v]] plain steps. The [[speed-up]] is that yield divided by that cost; c and v are measured.",
     run: "Run", live: "the run in Watch", name: RUN_NAME_EN, noRuns: "No recorded run is here yet.", loading: "Loading the recording …", failed: "The recording could not be loaded.",
     costs: "Costs of", costsFrom: { machine: "this machine", run: "the recording" },
-    alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", v: "Pass over k + 1 tokens v (measured)", reset: "As in this run",
-    load: "Other requests in the same pass", loaded: (x) => (x === 0 ? "none, as measured" : x === 1 ? "full: each token costs a step" : percent(x)),
-    many: "A server writes for many people in one pass: checking k drafts for each of 32 requests is a pass over 32 · (k + 1) tokens. The fuller the pass, the less is free in it: pull the last slider to see where drafting stops paying.",
+    alpha: "Acceptance α", k: "Draft length k", c: "Draft step c", v: (more) => `Pass over k + 1 tokens v (${more ? "computed for a filled pass" : "measured"})`, reset: "As in this run",
+    load: "Pass filled by other requests", loaded: (x) => (x === 0 ? "not at all" : x === 1 ? "wholly" : `to ${percent(x)}`),
+    many: "A server writes for many people in one pass: checking k drafts for each of 32 requests is a pass over 32 · (k + 1) tokens. The fuller the pass, the less is free in it; how many requests fill it depends on the machine. The last slider says how full: not at all, a pass costs what was measured; wholly, each token in it costs a whole plain step; between, in proportion. That is computed, not measured. Pull it to see where drafting stops paying.",
     big: (s) => (s >= 1 ? "expected, times plain speed" : "expected: slower here"),
     yields: (k, t, cost) => `A round of ${drafts(k)} yields ${fixed(t, 2)} tokens and costs ${fixed(cost, 2)} plain steps.`,
     slower: (k, t, parts) => `Slower here, because a round of ${drafts(k)} costs ${fixed(parts.all, 2)} plain steps (${fixed(parts.draft, 2)} for drafting, ${fixed(parts.pass, 2)} for the pass) and yields only ${fixed(t, 2)} tokens.`,

@@ -78,7 +78,8 @@ def test_all_ten_steps(visit, url):
         page.keyboard.press("End")
     done(user, "agree")
     next_(user, "length")
-    page.locator("#lesson .ss-length").last.click()
+    page.locator("#lesson .ss-fill").fill("1")
+    assert page.locator("#lesson .ss-length[data-slow=yes]").count() == 10 and "no length pays" in user.text("#lesson .ss-wlength .ss-note")
     done(user, "length")
     next_(user, "quiz")
     for k, right in enumerate((0, 1, 2, 0)):
@@ -86,6 +87,7 @@ def test_all_ten_steps(visit, url):
         assert f"It is in step {(1, 7, 9, 4)[k]}." in page.locator("#lesson .ss-quiz fieldset").nth(k).inner_text()
         page.locator("#lesson .ss-quiz fieldset").nth(k).locator("input").nth(right).check()
     done(user, "quiz")
+    assert page.locator('#lesson .ss-quiz .ss-note[data-right="yes"]').count() == 4
     assert "All ten are done" in user.text("#lesson .ss-outcome") and "10 of 10 done" in user.text(CARD)
     user.wait("() => location.search.includes('done=3ff') && location.search.includes('lesson=10')")
     page.locator('#lesson [data-act="own"]').click()
@@ -108,6 +110,32 @@ def test_all_ten_steps(visit, url):
     assert begin(visit, url, 10, "&done=200").page.evaluate(chosen) == "0120", "an address that calls it done shows what was right"
     again = begin(visit, url, 4, "&done=5")
     assert again.page.locator("#lesson .ss-dotbtn[data-done=yes]").count() == 2
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_who_has_scrolled_away_is_told_in_the_window_that_it_is_done(visit, url, width):
+    user = begin(visit, url, 7, viewport={"width": width, "height": 740}, reduced_motion="reduce")
+    page = user.page
+    page.locator('#lesson [data-act="there"]').click()
+    page.locator("#lesson .ss-roll").click()
+    bar = page.locator("#lesson .ss-donebar")
+    bar.wait_for(state="visible")
+    box = bar.bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 740 and box["x"] >= 0 and box["x"] + box["width"] <= width
+    page.locator(f'{CARD} [data-act="back"]').scroll_into_view_if_needed()
+    bar.wait_for(state="hidden")  # the card says it itself
+    bar.locator("button").evaluate("n => n.click()")
+    user.wait(f"() => document.querySelector('{CARD}').dataset.step === 'agree'")
+
+
+def test_everybody_rolls_dice_of_their_own(visit, url):
+    """One seed for all would show all the same throw, and if it is a rare one, all a rare one."""
+    seen = set()
+    for _ in range(2):
+        user = begin(visit, url, 7)
+        user.page.locator("#lesson .ss-roll").click()
+        seen.add(user.page.evaluate("() => [...document.querySelectorAll('#lesson .ss-rolls .ss-piece')].map(n => n.style.width).join()"))
+    assert len(seen) == 2
 
 
 def test_the_first_thing_asked_works_right_after_the_tab_was_clicked(visit, url):
@@ -138,13 +166,16 @@ def test_the_way_to_what_a_step_asks_for(visit, url, width):
 
 def test_steps_open_with_something_to_do(visit, url):
     user = begin(visit, url, 5)
-    assert "You find it in round" in user.text(CARD)
+    assert "You find it, for example, in round" in user.text(CARD)
     user = begin(visit, url, 9)
-    assert user.page.locator('#lesson .ss-length[aria-checked="true"]').inner_text() == "1"
+    assert user.page.locator('#lesson .ss-length[aria-checked="true"] b').inner_text() == "1"
     user.page.keyboard.press("Tab")
     user.page.locator('#lesson [data-act="there"]').click()
     for _ in range(9):
         user.page.keyboard.press("ArrowRight")
+    assert user.page.get_attribute(CARD, "data-done") == "no", "faster than plain at every length while nobody else is in the pass"
+    user.page.locator("#lesson .ss-fill").focus()
+    user.page.keyboard.press("End")
     done(user, "length")
     assert not user.page.locator('#lesson [data-act="there"]').is_visible()
 

@@ -68,7 +68,7 @@ def test_all_words_and_keys_are_under_one_button(visit, url):
     user = visit(url)
     user.page.locator("#player button.ss-help").click()
     words = user.text("dialog[open]")
-    for term in ("residual", "closed form", "plain step", "logits", "Q4_1", "EAGLE", "Medusa", "law", "Esc", "Page Down"):
+    for term in ("residual", "closed form", "plain step", "logits", "Q4_1", "EAGLE", "Medusa", "distribution", "Esc", "Page Down"):
         assert term in words, term
     assert user.page.evaluate("() => document.querySelector('dialog[open]').scrollTop") == 0
     user.page.locator("dialog[open] button").click()

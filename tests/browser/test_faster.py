@@ -61,6 +61,35 @@ def test_this_machine_is_measured_on_wish_only_and_once(started):
     assert engine.asked == [False], "within 20 seconds the last measurement answers"
 
 
+class Busy(Calibrated):
+    """A machine that did something else while one token was timed."""
+
+    def calibration(self, redo: bool = False) -> dict:
+        return super().calibration(redo) | {"pass_s": {"1": 0.05, "2": 0.03, "5": 0.04, "8": 0.06}}
+
+
+def test_times_that_cannot_be_true_are_refused(started):
+    user = started(Busy())
+    speed, chart = number(user, f"{ROOT} .ss-model", "data-speed"), user.page.locator(f"{ROOT} .ss-chart").first.get_attribute("aria-label")
+    measured(user)
+    assert user.text(f"{ROOT} .ss-measuring").startswith("Not used: a pass over 2 tokens was timed at 0.60 times a pass over one")
+    assert number(user, f"{ROOT} .ss-model", "data-speed") == speed
+    assert user.page.locator(f"{ROOT} .ss-chart").first.get_attribute("aria-label") == chart
+    assert user.text(f"{ROOT} .ss-chartgrid .ss-sub").startswith("From the recording")
+    assert not user.page.locator(f"{ROOT} input[name=ss-costs-from]").first.is_visible()
+
+
+def test_the_legend_and_the_labels_name_what_is_there(started):
+    user = started(Calibrated())
+    user.page.wait_for_selector(f"{ROOT} .ss-diamond")
+    assert user.page.locator(f"{ROOT} .ss-diamondline").is_visible() and "(measured)" in user.text(f"{ROOT} .ss-sliders p")
+    set_slider(user, "load", 0.3)
+    assert "(computed for a filled pass)" in user.text(f"{ROOT} .ss-sliders p") and "to 30 %" in user.text(f"{ROOT} .ss-sliders")
+    measured(user)  # the recording's speed is no point among this machine's
+    user.at()
+    assert user.page.locator(f"{ROOT} .ss-diamond").count() == 0 and not user.page.locator(f"{ROOT} .ss-diamondline").is_visible()
+
+
 def test_the_closed_form_is_the_core_s_and_red_below_one(started):
     user = started(Calibrated())
     measured(user)
@@ -119,6 +148,7 @@ def test_the_live_run_of_watch_is_offered(started, visit):
     go(user, NAME, ROOT)
     user.page.locator(f"{ROOT} input[value=live]").check(force=True)
     user.wait("() => /of \\d+ tested/.test(document.querySelector('#faster .ss-model > .ss-say').textContent)")
+    user.wait("() => document.querySelector('#faster .ss-chartgrid .ss-sub').textContent.startsWith('Measured for your live run')")
 
 
 @pytest.mark.parametrize("width", [320, 1280])

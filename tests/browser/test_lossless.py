@@ -50,6 +50,13 @@ def draw(user, rule: str, n: int) -> dict:
     return dice(user)
 
 
+def test_what_is_shown_on_opening_is_what_is_chosen(user):
+    assert dice(user)["n"] == user.page.locator(f"{ROOT} .ss-dice").first.locator("input[name$='-n']:checked").input_value()
+    draw(user, "greedy", 10_000)
+    names = user.page.locator(f"{ROOT} .ss-dice").first.locator(".ss-chart .ss-mark-text").all_text_contents()
+    assert "the right rule" in names, "the faded line of an earlier rule has its name"
+
+
 def test_bars_are_pulled_by_keys_and_by_hand_and_stay_laws(user):
     before = values(user, "p")
     bar = user.page.locator("#lossless .ss-playground .ss-lawbar.ss-p").first

@@ -31,7 +31,6 @@ def explain(tmp_path_factory) -> Path:
             }
             for a, k, c, v in cases
         ],
-        "positions": [{"kept": kept, "tokens": theory.expected_tokens_by_position(kept)} for kept in ([], [0.6, 0.3], [0.9, 0.7, 0.5, 0.1])],
         "best": [{"alpha": a, "c": c, "v": v, "best": theory.best_length(a, c, v)} for a in (0.1, 0.5, 0.9) for c in (0.02, 0.3)],
         "ndjson": "".join(fake_trace.lines(trace)),
         "entry": run_list.load(folder)[0],

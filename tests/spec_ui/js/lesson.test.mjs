@@ -10,7 +10,7 @@ import { LANGUAGES } from "../../../assets/js/languages.js";
 const data = JSON.parse(readFileSync(process.env.SPECSCOPE_TRACES, "utf8"));
 const trace = makeReader().read(data.sampled.ndjson).trace, { steps, ends } = buildSteps(trace.rounds);
 const step = (id) => LESSON.find((s) => s.id === id);
-const calm = { open: true, ready: true, u: 0.5, verdict: "accepted", was: "accepted", changedU: false, touched: false, overlap: 0.5, rolled: 0, length: { chosen: 4, best: 4 } };
+const calm = { open: true, ready: true, u: 0.5, verdict: "accepted", was: "accepted", changedU: false, touched: false, overlap: 0.5, rolled: 0, length: { chosen: 4, load: 0, slow: false } };
 const state = (at, more = {}) => ({ trace, step: steps[at], round: trace.rounds[steps[at].r], sel: null, settled: steps[at].phase === "settle", whatif: calm, answer: null, ...more });
 
 test("ten steps, each with its words in every language", () => {
@@ -44,7 +44,7 @@ test("each is done by doing it", () => {
   assert.ok(step("reject").done(state(0, { whatif: { ...calm, verdict: "rejected", changedU: true } })));
   assert.ok(!step("reject").done(state(0, { whatif: { ...calm, verdict: "rejected", was: "rejected", changedU: true } })));
   assert.ok(step("roll").done(state(0, { whatif: { ...calm, rolled: 1000 } })) && step("agree").done(state(0, { whatif: { ...calm, touched: true, overlap: 0.96 } })));
-  assert.ok(step("length").done(state(0, { whatif: { ...calm, length: { chosen: 5, best: 4 } } })));
+  assert.ok(step("length").done(state(0, { whatif: { ...calm, length: { chosen: 5, load: 0.5, slow: true } } })));
 });
 
 test("the place to predict is open: tested, p below q, and the player stands before the verdict", () => {

@@ -2,7 +2,7 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import * as theory from "../../../assets/js/theory.js";
-import { expectation, filled, overAlpha, overLength, propagated, ratiosFor, runFacts } from "../../../assets/js/faster_model.js";
+import { expectation, overAlpha, overLength, propagated, ratiosFor, runFacts } from "../../../assets/js/faster_model.js";
 import { speedup } from "../../../assets/js/tally.js";
 import { FASTER_EN } from "../../../assets/js/words_faster_en.js";
 import { makeReader } from "../../../assets/js/trace.js";
@@ -19,7 +19,6 @@ test("the closed forms are core.theory's", () => {
     const found = theory.breakEven(k, c, v);
     if (even === null) assert.equal(found, null); else near(found, even);
   }
-  for (const { kept, tokens } of data.positions) near(theory.expectedTokensByPosition(kept), tokens);
   for (const { alpha, c, v, best } of data.best) {
     const got = theory.bestLength(alpha, c, v);
     assert.equal(got[0], best[0]);
@@ -50,6 +49,14 @@ test("a pass of any length lies between its measured neighbours; rubbish is left
   near(r.v(4), 1.5);
   assert.equal(theory.floorSeconds(theory.costsOf({ weights_bytes: 100, memory_bytes_per_s: 50 })), 2);
   assert.equal(theory.floorSeconds(theory.costsOf({})), null);
+});
+
+test("times that cannot be true are known, and a little noise is never a pass quicker than one token", () => {
+  const points = (passes) => theory.passPoints(passes);
+  assert.ok(theory.believable(points({ 1: 0.03, 2: 0.031, 8: 0.036 })) && theory.believable(points({ 1: 0.03, 2: 0.029 })) && theory.believable([]));
+  assert.ok(!theory.believable(points({ 1: 0.03, 2: 0.031, 5: 0.024 })));
+  near(theory.ratios({ passes: { 1: 0.03, 2: 0.029, 5: 0.033 } }).v(1), 1);
+  assert.match(FASTER_EN.costs.refused(5, 0.8, false), /^Not used: a pass over 5 tokens was timed at 0\.80 times a pass over one.*The recording's costs stay in use/);
 });
 
 test("draft steps: of this machine by method, of the recording, or carried over", () => {
@@ -89,9 +96,9 @@ test("a tree is no point on a chain's curves: its alpha is that of the first lev
 
 test("a pass that others fill: as measured at 0, a step for each token at 1", () => {
   const v = (k) => 1 + 0.03 * k;
-  near(filled(v, 0)(4), 1.12);
-  near(filled(v, 1)(4), 5);
-  for (const k of [1, 3, 8]) assert.ok(theory.speedUp(0.9, k, 0, filled(v, 1)(k)) < 1);
+  near(theory.filled(v, 0)(4), 1.12);
+  near(theory.filled(v, 1)(4), 5);
+  for (const k of [1, 3, 8]) assert.ok(theory.speedUp(0.9, k, 0, theory.filled(v, 1)(k)) < 1);
 });
 
 test("every position is judged", () => {

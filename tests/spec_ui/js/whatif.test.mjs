@@ -88,6 +88,14 @@ test("acceptance by position and expected tokens by draft length", () => {
   assert.equal(byPosition(tree).length, 2);
 });
 
+test("a pass that others fill wholly makes every length slower than plain: what the lesson asks for can be reached", () => {
+  for (const trace of [sampled, greedy]) {
+    assert.ok(lengths(trace).rows[0].speed > 1);
+    for (const x of lengths(trace, 1).rows) assert.ok(x.speed < 1 && x.cost >= x.k + 1, `${x.k}: ${x.speed}`);
+    lengths(trace, 0.5).rows.forEach((x, i) => assert.ok(x.cost > lengths(trace).rows[i].cost));
+  }
+});
+
 test("what a round costs is one number: the row of the run's own length is what the headline says", () => {
   for (const trace of [sampled, greedy]) {
     const l = lengths(trace), own = l.rows[l.own - 1], cost = roundCost(trace);
