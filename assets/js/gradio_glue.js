@@ -21,11 +21,12 @@ export function started() {
   if (box && (box.top < -80 || box.top > window.innerHeight * 0.6)) player.scrollIntoView({ behavior: still ? "auto" : "smooth" });
 }
 
-// Where controls lie below the player (phones), the way to them is long.
-function toControls() {
+// To the prompt, ready to be written anew: where controls lie below the player (phones), the way there is long.
+export function toControls() {
   const box = document.querySelector("#prompt textarea");
   box?.scrollIntoView({ block: "center" });
   box?.focus({ preventScroll: true });
+  box?.select();
 }
 
 // Plotly comes late and from our own server: first paint does not wait for its megabytes.

@@ -1,5 +1,5 @@
 // The seam between Gradio and the lesson: recordings in, nothing out. Progress lives in the address.
-import { address, language, loadPlotly, onLanguage, openAddress, present } from "./gradio_glue.js";
+import { address, language, loadPlotly, onLanguage, openAddress, present, toControls } from "./gradio_glue.js";
 import { mountLesson } from "./lesson.js";
 import { wordsFor } from "./languages.js";
 import { openTab } from "./tabs_nav.js";
@@ -7,7 +7,7 @@ import { openTab } from "./tabs_nav.js";
 export function gradioLesson(element, props) {
   openAddress();
   const root = element.querySelector(".ss-mount"), path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", start = address.read();
-  const make = (words, n, done, answers = null) => mountLesson(root, { runs: props.runs, words: words.lesson, playerWords: words.player, loadPlotly: path ? () => loadPlotly(path) : null, start: n, done, answers, present, own: () => { openTab("watch"); window.scrollTo({ top: 0 }); },
+  const make = (words, n, done, answers = null) => mountLesson(root, { runs: props.runs, words: words.lesson, playerWords: words.player, loadPlotly: path ? () => loadPlotly(path) : null, start: n, done, answers, present, own: () => { openTab("watch"); window.scrollTo({ top: 0 }); setTimeout(toControls, 200); },   // once the tab stands
     onProgress: (p) => { if (root.offsetParent !== null) address.set({ ...p, done: p.done || null }); } });
   let lesson = make(wordsFor(language()), start.lesson ?? 1, start.done ?? 0);
   const look = () => { if (root.offsetParent !== null) lesson.seen(); };

@@ -10,7 +10,7 @@ export const GLOSSARY_EN = {
   drafted: ["drafted", "proposed and sent to the target to be checked."],
   accepted: ["accepted", "drafted and kept; its u lay below the threshold."],
   rejected: ["rejected", "drafted, tested and not kept; something else is drawn in its place."],
-  "not reached": ["not reached", "drafted behind a rejected token and therefore never tested (\"never tested\" on this page)."],
+  "not reached": ["never tested", "drafted behind a rejected token, or in a tree where another branch was kept: no verdict falls on it."],
   resampled: ["resampled", "the token drawn from the residual in place of a rejected one (\"recovered\" in the trace)."],
   bonus: ["bonus", "the extra token drawn from the target when a whole draft was kept; the pass had already computed its distribution."],
   p: ["p", "the target's distribution: the chance it gives to each token, after temperature and all other sampling options."],

@@ -92,6 +92,7 @@ def test_all_ten_steps(visit, url):
     user.wait("() => location.search.includes('done=3ff') && location.search.includes('lesson=10')")
     page.locator('#lesson [data-act="own"]').click()
     page.wait_for_selector("#prompt textarea", state="visible")
+    user.wait("() => document.activeElement === document.querySelector('#prompt textarea')")
     page.locator('.ss-tabs [data-tab-id="lesson"]').click()
     # What was chosen stays, also over a visit to another step and another language; a wrong answer takes the step back.
     page.locator("#lesson .ss-dotbtn").nth(8).click()
