@@ -55,7 +55,8 @@ export function createRace(words, loadPlotly) {
     if (!Plotly) return;
     const { traces, layout } = raceFigure(data, colours(), words.race), width = plot.clientWidth;
     Plotly.react(plot, traces, { ...layout, width }, { displayModeBar: false, responsive: false });
-    axes = { x: plot.layout.xaxis.range, y: plot.layout.yaxis.range, width };
+    const { xaxis, yaxis } = plot.layout ?? {};
+    axes = xaxis?.range && yaxis?.range ? { x: xaxis.range, y: yaxis.range, width } : null;
     place();
   }
   function place() {

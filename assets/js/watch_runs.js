@@ -28,7 +28,8 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
     // A chip was pressed: [prompt, notice] for the page. A live run or a file stays where it is: then the chip only changes what Run would do.
     async choose(example, method, prompt) {
       const mine = (turn += 1), said = words().player.recordings, entry = entryFor(all, example, method);
-      const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt, who = words().methods.cards[method] ? `${capital(words().methods.names[method] ?? method)}: ${lower(plainText(words().methods.cards[method].proposes))}` : "";
+      const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt, what = plainText(words().methods.cards[method]?.proposes ?? "");
+      const who = what && method !== "plain" ? `${capital(words().methods.names[method] ?? method)}: ${lower(what)}` : what;   // plain decoding's own sentence begins with its name
       const notice = (text) => JSON.stringify({ kind: "info", text: [text, who].filter(Boolean).join(" ") });
       const shown = player().trace;
       if (decoding() || (shown.run && shown.source !== "recorded")) return [asked, notice(said.live)];
