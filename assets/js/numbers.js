@@ -66,3 +66,4 @@ export function rate(x) {
 export const COUNT = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 export const count = (n) => COUNT[n] ?? String(n);
 export const capital = (s) => s.charAt(0).toUpperCase() + s.slice(1);
+export const lower = (s) => s.charAt(0).toLowerCase() + s.slice(1);

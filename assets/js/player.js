@@ -117,7 +117,7 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
     const settled = step.phase === "settle" || at === ends[step.r];
     stats.draw(trace, step, settled);
     for (const part of [text, scrub, cards, tree, bars, timeline, race, whatif]) part.draw(view);
-    say(title, words.roundTitle(step.r, round, settled, step.r === trace.rounds.length - 1 && trace.totals?.stop === "length"));
+    say(title, words.roundTitle(step.r, round, settled, step.r === trace.rounds.length - 1 && trace.totals?.stop === "length" && trace.run?.method !== "plain"));
     say(cost, words.roundCost(round, settled ? plainStep(trace) : null, !trace.plain));   // before the end nobody knows how many tokens it yields
     say(line, words.step(step, round, trace.rounds.length));
     say(where, words.where(step.r, trace.rounds.length));

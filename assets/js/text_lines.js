@@ -22,24 +22,17 @@ export function blockStarts(spans, least) {
 export function createLines(box, resized) {
   let blocks = [], starts = [0], tops = [0], line = 40, uncut = true, width = 0, held = -1;
   const block = () => { const node = el("span", { class: "ss-lines ss-held" }); box.append(node); blocks.push(node); return node; };
-  const join = (groups) => {
-    const first = el("span", { class: "ss-lines ss-held" });
-    for (const g of groups) first.append(g.lead, g.node);
-    box.replaceChildren(first);
-    blocks = [first];
-    starts = [0];
-    held = -1;
-  };
+  const clear = () => { box.replaceChildren(); blocks = []; starts = [0]; held = -1; };
   const font = () => getComputedStyle(box).font;
 
   // groups: {lead, node} of every round, all drawn as settled.
   function cut(groups) {
     uncut = false;
-    if (blocks.length > 1) join(groups);
+    if (blocks.length > 1) { clear(); block().append(...groups.flatMap((g) => [g.lead, g.node])); }
     width = `${box.clientWidth} ${font()}`;
     if (RTL.test(box.textContent)) return;
     const spans = groups.map(({ node }) => { const r = node.getClientRects(); return r.length ? [r[0].top, r[r.length - 1].top] : null; });
-    line = parseFloat(getComputedStyle(box).lineHeight) || 40;
+    line = (parseFloat(getComputedStyle(box).lineHeight) || 40) * (box.getBoundingClientRect().height / box.offsetHeight);   // as large as it is seen, where the page is zoomed
     starts = blockStarts(spans, LEAST * line);
     tops = starts.map((k) => spans[k]?.[0] ?? 0);
     starts.forEach((start, n) => {
@@ -66,5 +59,5 @@ export function createLines(box, resized) {
   });
   watch?.observe(box);
   return { cut, hold, add(lead, node) { (blocks.at(-1) ?? block()).append(lead, node); }, get uncut() { return uncut && box.clientWidth > 0; },
-    reset() { box.replaceChildren(); blocks = []; starts = [0]; uncut = true; held = -1; }, destroy() { watch?.disconnect(); } };
+    reset() { clear(); uncut = true; }, destroy() { watch?.disconnect(); } };
 }

@@ -107,8 +107,8 @@ export function createTextView(words, onPick) {
     if (box.scrollHeight <= box.clientHeight || !node) return;
     const a = node.getBoundingClientRect(), b = box.getBoundingClientRect(), zoom = b.height / box.offsetHeight, size = parseFloat(getComputedStyle(box).lineHeight);
     const lineAt = (y) => Math.floor(((y - b.top) / zoom + box.scrollTop - ABOVE) / size);
-    const first = lineAt(a.top + 14 * zoom), last = lineAt(a.bottom - 8 * zoom), shown = Math.max(0, Math.round((box.scrollTop - EDGE) / size)), fit = Math.max(1, Math.floor((box.clientHeight - ABOVE) / size));
-    const to = first < shown ? first : last >= shown + fit ? Math.min(first, last - fit + 1) : shown;
+    const first = lineAt(a.top + 14 * zoom), end = lineAt(a.bottom - 8 * zoom), shown = Math.max(0, Math.round((box.scrollTop - EDGE) / size)), fit = Math.max(1, Math.floor((box.clientHeight - ABOVE) / size));
+    const to = first < shown ? first : end >= shown + fit ? Math.min(first, end - fit + 1) : shown;
     if (to !== shown) box.scrollTop = to > 0 ? to * size + EDGE : 0;
   }
 

@@ -1,10 +1,8 @@
 // The Watch tab's recordings: a chip shows the recording it stands for, and the controls say what the recording on screen was made with.
 import { plainText } from "./glossary.js";
 import { cleanRuns, runText } from "./runs.js";
-import { capital } from "./numbers.js";
+import { capital, lower } from "./numbers.js";
 import { finite } from "./trace.js";
-
-const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 // Pure: the recording of this example with this method, or null.
 export const entryFor = (runs, example, method) => runs.find((r) => r.example === example && r.method === method) ?? null;

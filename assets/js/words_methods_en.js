@@ -1,5 +1,5 @@
 // "Methods" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
-import { fixed, percent, ratio, secs, upTo } from "./numbers.js";
+import { fixed, lower, percent, ratio, secs, upTo } from "./numbers.js";
 import { GLOSSARY_EN } from "./words_glossary_en.js";
 
 export const METHOD_NAMES_EN = { plain: "plain decoding", draft: "draft model", lookup: "earlier text", suffix: "habits", "early-exit": "own layers", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "earlier text or draft model", "lookup+eagle": "earlier text or EAGLE" };
@@ -72,7 +72,7 @@ export const METHODS_EN = {
       return rest.length ? `First over these ${n} tokens: ${best.name} with ${fixed(best.rate, 1)} tokens a second${more(best)}; then ${rest.map((l) => `${l.name} ${fixed(l.rate, 1)}${more(l)}`).join("; ")}. The cards below tell of the whole recordings.${level}` : `${best.name}: ${fixed(best.rate, 1)} tokens a second.`;
     },
     heat: (t) => `temperature ${upTo(t, 2)}`,
-    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "These recordings were not all made with the same settings (the temperature, say) or on the same machine: compare with care.", head: ["method", "tokens", "seconds", "tokens a second", "of plain speed, over these", "over the whole recording"], table: "As a table",
+    because: (name, why) => `${name}: ${lower(why)}`, differ: "These recordings were not all made with the same settings (the temperature, say) or on the same machine: compare with care.", head: ["method", "tokens", "seconds", "tokens a second", "of plain speed, over these", "over the whole recording"], table: "As a table",
     legend: { accepted: "accepted", recovered: "resampled", bonus: "bonus", plain: "plain" },
   },
 };

@@ -1,5 +1,5 @@
 // «Методы» по-русски. Ключи те же, что в words_methods_en.js. [[термин|слово]] открывает словарь.
-import { fixed, inRussian, percent, plural, ratio, upTo } from "./numbers.js";
+import { fixed, inRussian, lower, percent, plural, ratio, upTo } from "./numbers.js";
 import { GLOSSARY_RU } from "./words_glossary_ru.js";
 
 const { secs } = inRussian;
@@ -73,7 +73,7 @@ export const METHODS_RU = {
       return rest.length ? `Первый на этих ${n} ${plural(n, "токене", "токенах", "токенах")}: ${best.name}, ${fixed(best.rate, 1)} токена в секунду${more(best)}; затем ${rest.map((l) => `${l.name} ${fixed(l.rate, 1)}${more(l)}`).join("; ")}. Карточки ниже говорят о записях целиком.${level}` : `${best.name}: ${fixed(best.rate, 1)} токена в секунду.`;
     },
     heat: (t) => `температура ${upTo(t, 2)}`,
-    because: (name, why) => `${name}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`, differ: "Не все эти записи сделаны с одними настройками (скажем, с одной температурой) или на одной машине: сравнивайте осторожно.", head: ["метод", "токены", "секунды", "токенов в секунду", "к обычной, на этих токенах", "на всей записи"], table: "Таблицей",
+    because: (name, why) => `${name}: ${lower(why)}`, differ: "Не все эти записи сделаны с одними настройками (скажем, с одной температурой) или на одной машине: сравнивайте осторожно.", head: ["метод", "токены", "секунды", "токенов в секунду", "к обычной, на этих токенах", "на всей записи"], table: "Таблицей",
     legend: { accepted: "принят", recovered: "выбран заново", bonus: "бонус", plain: "обычный" },
   },
 };
