@@ -1,5 +1,5 @@
 // A round as a row of cards, in the order in which the verdicts fall; the chosen card owns the picture below.
-import { el, rove } from "./dom.js";
+import { arrange, el, rove, say, set } from "./dom.js";
 import { visible, short } from "./glyphs.js";
 import { prob } from "./numbers.js";
 import { cardOrder, draftStates, isListed, offered, settleIndex } from "./steps.js";
@@ -8,6 +8,7 @@ const CLASS = { hidden: "hidden", pending: "pending", lit: "lit" };
 
 export function createCards(words, onSelect) {
   const root = el("div", { class: "ss-cards", role: "group", "aria-label": words.aria.cards });
+  const pool = [];   // a step changes cards, it does not make new ones: what is thrown away must be collected, at the price of a frame
   let key = "";
   rove(root, ".ss-card");
   const choose = (e) => {
@@ -18,13 +19,19 @@ export function createCards(words, onSelect) {
   root.addEventListener("focusin", (e) => { if (e.target.matches(":focus-visible")) choose(e); });
   root.addEventListener("mouseover", choose);
 
-  function card(i, kind, text, line, verdict, why, label, selected) {
+  function blank() {
+    const code = el("code", { dir: "auto" }), pq = el("span", { class: "ss-pq" }), b = el("b"), more = document.createTextNode("");
+    return { node: el("button", { type: "button", class: "ss-card" }, code, pq, el("span", { class: "ss-verdict" }, b, more)), code, pq, b, more };
+  }
+
+  function fill(card, { i, kind, text, line, verdict, why, label, selected }) {
     const hidden = kind === "hidden";
-    return el("button", { type: "button", class: "ss-card", "data-kind": kind, "data-i": i, tabindex: selected ? "0" : "-1", "aria-pressed": selected ? "true" : "false",
-      "aria-label": label, disabled: hidden },
-    el("code", { text: hidden ? "\u00a0" : short(text, 26), title: hidden ? null : visible(text).slice(0, 400), dir: "auto" }),
-    el("span", { class: "ss-pq", text: line }),
-    el("span", { class: "ss-verdict" }, el("b", { text: `${words.mark[kind]} ${verdict}`.trim() }), why ? ` ${why}` : ""));
+    set(card.node, { "data-kind": kind, "data-i": i, tabindex: selected ? "0" : "-1", "aria-pressed": selected ? "true" : "false", "aria-label": label, disabled: hidden });
+    set(card.code, { title: hidden ? null : visible(text).slice(0, 400) });
+    say(card.code, hidden ? "\u00a0" : short(text, 26));
+    say(card.pq, line);
+    say(card.b, `${words.mark[kind]} ${verdict}`.trim());
+    say(card.more, why ? ` ${why}` : "");
   }
 
   function draw({ trace, step, sel }) {
@@ -39,15 +46,17 @@ export function createCards(words, onSelect) {
       const [verdict, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state);
       const p = `p ${state === "pending" ? "?" : prob(d.p)}`, line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
       const label = ["hidden", "pending", "lit"].includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
-      return card(i, state, d.text, line, verdict, why, label, sel === i);
+      return { i, kind: state, text: d.text, line, verdict, why, label, selected: sel === i };
     });
     const j = settleIndex(round);
     if (j >= 0) {
       const e = round.emitted[j], here = step.phase === "settle";
       const [verdict, why] = words.settled(e.kind, greedy);
-      cards.push(card("end", here ? e.kind : "hidden", e.text, here ? why : "", here ? verdict : "", "", here ? words.tokenLabel(e.text, e.kind, null, why) : words.kind.hidden, sel === "end"));
+      cards.push({ i: "end", kind: here ? e.kind : "hidden", text: e.text, line: here ? why : "", verdict: here ? verdict : "", why: "", label: here ? words.tokenLabel(e.text, e.kind, null, why) : words.kind.hidden, selected: sel === "end" });
     }
-    root.replaceChildren(...cards);
+    while (pool.length < cards.length) pool.push(blank());
+    cards.forEach((c, k) => fill(pool[k], c));
+    arrange(root, ...pool.slice(0, cards.length).map((c) => c.node));
     if (focused) root.querySelector('[aria-pressed="true"]')?.focus({ preventScroll: true });
     else if (!root.querySelector('[tabindex="0"]')) root.querySelector(".ss-card:not([disabled])")?.setAttribute("tabindex", "0");
   }

@@ -8,20 +8,21 @@ export function el(tag, attrs = {}, ...children) {
 }
 
 export function set(node, attrs) {
-  for (const [key, value] of Object.entries(attrs)) {
+  for (const key in attrs) {
+    const value = attrs[key], text = value === true ? "" : value;
     if (value === null || value === undefined || value === false) node.removeAttribute(key);
     else if (key === "text") node.textContent = value;
-    else if (key === "class") node.setAttribute("class", value);
-    else if (key === "style") for (const [k, v] of Object.entries(value)) node.style.setProperty(k, v);
+    else if (key === "style") for (const k in value) node.style.setProperty(k, value[k]);
     else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else node.setAttribute(key, value === true ? "" : String(value));
+    else if (node.getAttribute(key) !== String(text)) node.setAttribute(key, text);
   }
   return node;
 }
 
 export function svg(tag, attrs = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attrs)) {
+  for (const key in attrs) {
+    const value = attrs[key];
     if (value === null || value === undefined) continue;
     if (key === "text") node.textContent = value;
     else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
@@ -40,6 +41,12 @@ export function icon(name) {
 // Only touch the page when something changed: a step must be cheap, and screen readers must not be told twice.
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
+}
+
+// The same for children: those of `nodes` that are not null, in this order.
+export function arrange(parent, ...nodes) {
+  const wanted = nodes.filter(Boolean), { childNodes } = parent;
+  if (wanted.length !== childNodes.length || wanted.some((n, i) => n !== childNodes[i])) parent.replaceChildren(...wanted);
 }
 
 // Roving focus: one of `items` is in the tab order; Up and Down move it (Left and Right belong to the player).

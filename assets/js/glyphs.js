@@ -3,27 +3,26 @@
 const NAMED = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u007f": "␡" };
 // C1 controls, zero-width and bidirectional marks: written as their code point so that they can neither hide nor reorder the page.
 // The joiners U+200C/D stay inside a token (emoji and several scripts need them) and show only when they stand alone.
-const HIDDEN = /[\u0080-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u;
+const UNSEEN = /[\0-\x20\x7f\xa0\ud800-\udfff\u0080-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-function one(ch, spaces) {
-  if (ch === " " && !spaces) return ch;
+function one(ch) {
   if (NAMED[ch]) return NAMED[ch];
   const code = ch.codePointAt(0);
-  if (code < 32) return String.fromCodePoint(0x2400 + code);
-  if (HIDDEN.test(ch) || (code >= 0xd800 && code <= 0xdfff)) return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
-  return ch;
+  return code < 32 ? String.fromCodePoint(0x2400 + code) : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
 // Shown as a token: every space and newline visible.
 export function visible(text) {
   if (text === "") return "∅";
   if (/^[\u200c\u200d]+$/u.test(text)) return Array.from(text, (c) => `<U+${c.codePointAt(0).toString(16).toUpperCase()}>`).join("");
-  return Array.from(text, (c) => one(c, true)).join("");
+  return text.replace(UNSEEN, one);
 }
 
 export function short(text, limit = 18) {
-  const chars = Array.from(visible(text));
-  return chars.length <= limit ? chars.join("") : chars.slice(0, limit - 1).join("") + "…";
+  const whole = visible(text);
+  if (whole.length <= limit) return whole;
+  const chars = Array.from(whole);
+  return chars.length <= limit ? whole : chars.slice(0, limit - 1).join("") + "…";
 }
 
 // In a sentence: between its language's quotation marks, so that a comma is seen to be the token.
@@ -36,7 +35,7 @@ export const oneLine = (text, limit) => Array.from(runningText(text).replace(/\s
 export function pieces(text) {
   const lead = text.match(/^ */)[0];
   const tail = text.slice(lead.length).match(/\n*$/)[0];
-  let body = Array.from(text.slice(lead.length, text.length - tail.length), (c) => (c === "\n" ? c : one(c, false))).join("");
+  let body = runningText(text.slice(lead.length, text.length - tail.length));
   if (tail) body += "↵".repeat(tail.length);
   if (!body) return lead ? { lead: lead.slice(1), body: "␣", breaks: "" } : { lead: "", body: "∅", breaks: "" };
   return { lead, body, breaks: tail };
@@ -49,4 +48,4 @@ export function tail(text, limit = 34) {
 }
 
 // Running text as it is written, only what could hide or reorder made visible; line breaks stay.
-export const runningText = (text) => Array.from(text, (c) => (c === "\n" ? c : one(c, false))).join("");
+export const runningText = (text) => text.replace(UNSEEN, (c) => (c === " " || c === "\n" ? c : one(c)));

@@ -94,6 +94,7 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
   // What is said of the run as a whole: it changes with the trace, not with the step.
   function drawRun() {
     news = false;
+    for (const part of [stats, scrub, race]) part.drawRun(trace);
     main.hidden = !steps.length;
     empty.hidden = steps.length > 0;
     say(empty, trace.run || waiting ? words.waiting : words.nothing);
@@ -121,6 +122,7 @@ export function mount(root, { ndjson = "", words = wordsFor(langOf("en")).player
     say(cost, words.roundCost(round, settled ? plainStep(trace) : null, !trace.plain));   // before the end nobody knows how many tokens it yields
     say(line, words.step(step, round, trace.rounds.length));
     say(where, words.where(step.r, trace.rounds.length));
+    text.follow();
     onState?.();
   }
 

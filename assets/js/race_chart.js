@@ -1,7 +1,7 @@
 // Running speed-up: tokens against wall time, both runs. Plotly is fetched late and draws the lines; it never sees model text.
 // The point of the current step is ours and moves over its chart: Plotly takes some 20 ms to draw, too long for every step.
 import { el, say } from "./dom.js";
-import { plainTimes, plainTokensAt, tally } from "./tally.js";
+import { plainTimes } from "./tally.js";
 import { raceSvg } from "./race_svg.js";
 import { decimal } from "./numbers.js";
 import { emittedAt } from "./steps.js";
@@ -9,16 +9,21 @@ import { emittedAt } from "./steps.js";
 const LAG = 120;   // ms between two drawings
 const HEIGHT = 250, MARGIN = { l: 46, r: 10, t: 8, b: 42 };
 
-// Pure: the two lines and the point of the current step.
-export function raceData(trace, step) {
+// Pure: a run's two lines. Their k-th point (from 0, the start) is where k rounds, or k plain tokens, were done.
+export function raceLines(trace) {
   const spec = { x: [0], y: [0] }, plain = { x: [0], y: [0] };
   let n = 0;
   for (const r of trace.rounds) { n += r.emitted.length; spec.x.push(r.elapsed_s); spec.y.push(n); }
-  const { times, measured } = plainTimes(trace, tally(trace).tokens);
+  const { times, measured } = plainTimes(trace, n);
   times.forEach((t, i) => { plain.x.push(t); plain.y.push(i + 1); });
-  const before = trace.rounds.slice(0, step.r).reduce((s, r) => s + r.emitted.length, 0);
-  const now = { t: step.t, n: before + emittedAt(trace.rounds[step.r], step) };
-  return { spec, plain, measured, now, plainNow: plainTokensAt(trace, step.t, tally(trace).tokens) };
+  return { spec, plain, measured };
+}
+
+// Pure: where both are at a step.
+export function raceNow({ spec, plain, measured }, trace, step) {
+  let tokens = plain.x.length - 1;
+  while (tokens > 0 && plain.x[tokens] > step.t) tokens -= 1;
+  return { t: step.t, n: spec.y[step.r] + emittedAt(trace.rounds[step.r], step), plain: { tokens, measured, known: plain.x.length > 1 } };
 }
 
 export function raceFigure(data, c, words) {
@@ -42,7 +47,7 @@ export function dotAt(now, { x, y, width }) {
 export function createRace(words, loadPlotly) {
   const sub = el("p", { class: "ss-sub" }), plot = el("div", { class: "ss-plot" }), dot = el("i", { class: "ss-plotdot", "aria-hidden": "true", hidden: true }), note = el("p", { class: "ss-note" });
   const root = el("section", { class: "ss-race" }, el("h3", { text: words.race.title }), sub, el("div", { class: "ss-racebox" }, plot, dot), note);
-  let Plotly = null, view = null, data = null, key = "", axes = null, queued = false, sized = null, painted = 0, bare = !loadPlotly;
+  let Plotly = null, lines = null, now = null, axes = null, queued = false, sized = null, painted = 0, bare = !loadPlotly;
   const colours = () => {
     const s = getComputedStyle(root), v = (n) => s.getPropertyValue(`--ss-${n}`).trim();
     return { acc: v("acc"), dis: v("dis"), ink: v("ink"), soft: v("soft"), line: v("line"), card: v("card"), font: s.fontFamily };
@@ -50,10 +55,10 @@ export function createRace(words, loadPlotly) {
   function paint() {
     queued = false;
     painted = performance.now();
-    if (!view || !root.isConnected || !plot.clientWidth) return;
-    if (bare) { plot.replaceChildren(raceSvg(data, plot.clientWidth, words.race)); return; }
+    if (!now || !root.isConnected || !plot.clientWidth) return;
+    if (bare) { plot.replaceChildren(raceSvg({ ...lines, now }, plot.clientWidth, words.race)); return; }
     if (!Plotly) return;
-    const { traces, layout } = raceFigure(data, colours(), words.race), width = plot.clientWidth;
+    const { traces, layout } = raceFigure(lines, colours(), words.race), width = plot.clientWidth;
     Plotly.react(plot, traces, { ...layout, width }, { displayModeBar: false, responsive: false });
     const { xaxis, yaxis } = plot.layout ?? {};
     axes = xaxis?.range && yaxis?.range ? { x: xaxis.range, y: yaxis.range, width } : null;
@@ -62,22 +67,23 @@ export function createRace(words, loadPlotly) {
   function place() {
     dot.hidden = !axes;
     if (!axes) return;
-    const [x, y] = dotAt(data.now, axes);
+    const [x, y] = dotAt(now, axes);
     dot.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
   }
   const queue = () => { if (!queued) { queued = true; setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + LAG - performance.now())); } };
-  function draw(next) {
-    const d = data = raceData(next.trace, next.step), now = `${next.trace.rounds.length}/${Boolean(next.trace.totals)}/${d.measured}`;   // a live trace grows in place
-    const same = view?.trace === next.trace && now === key;
-    view = next;
-    key = now;
-    const running = next.trace.source === "live" && next.trace.totals && next.trace.totals.stop !== "cancelled";
-    say(sub, d.measured ? words.race.measured : running ? words.race.running(next.trace.progress) : d.plainNow.known ? words.race.estimate : words.race.alone);
-    say(note, words.race.now(d.now.n, d.now.t, d.plainNow));
-    if (same && axes) place();
+  function drawRun(trace) {
+    const running = trace.source === "live" && trace.totals && trace.totals.stop !== "cancelled";
+    lines = raceLines(trace);
+    say(sub, lines.measured ? words.race.measured : running ? words.race.running(trace.progress) : lines.plain.x.length > 1 ? words.race.estimate : words.race.alone);
+    queue();
+  }
+  function draw({ trace, step }) {
+    now = raceNow(lines, trace, step);
+    say(note, words.race.now(now.n, now.t, now.plain));
+    if (axes) place();
     else queue();
   }
   if (loadPlotly) loadPlotly().then((p) => { Plotly = p; queue(); }).catch(() => { bare = true; queue(); });
   if (typeof ResizeObserver !== "undefined") { sized = new ResizeObserver(queue); sized.observe(plot); }
-  return { root, draw, recolour: queue, destroy() { sized?.disconnect(); if (Plotly) Plotly.purge(plot); } };
+  return { root, drawRun, draw, recolour: queue, destroy() { sized?.disconnect(); if (Plotly) Plotly.purge(plot); } };
 }

@@ -47,9 +47,10 @@ export function createStats(words) {
     el("div", { class: "ss-stat" }, per, el("span", { text: words.perRound }), here2),
     el("div", { class: "ss-stat" }, tested, testedLabel, here3),
     el("div", { class: "ss-stat" }, el("div", {}, second, " ", versus), el("span", { text: words.perSecond }), here4));
-  function draw(trace, step, settled) {
-    const part = soFar(trace, step, settled);
-    for (const [key, n] of soFarNodes) { const x = part?.[key] ?? null; say(n, x === null ? "" : words.soFar(form[key](x), part.upto)); }
+  let shown = null;   // for how many rounds the lines "so far" are
+
+  function drawRun(trace) {
+    shown = null;
     const h = headline(trace, words);
     say(big, h.big); say(label, h.label); say(why, h.why); say(per, h.perRound); say(tested, h.tested); say(testedLabel, h.testedLabel); say(second, h.perSecond); say(versus, h.versus);
     badge.hidden = !h.estimate;
@@ -57,5 +58,12 @@ export function createStats(words) {
     root.dataset.estimate = h.estimate ? "yes" : "no";
     why.hidden = !h.why;
   }
-  return { root, why, draw };
+  function draw(trace, step, settled) {
+    const now = settled ? step.r + 1 : step.r;
+    if (now === shown) return;
+    shown = now;
+    const part = soFar(trace, step, settled);
+    for (const [key, n] of soFarNodes) { const x = part?.[key] ?? null; say(n, x === null ? "" : words.soFar(form[key](x), part.upto)); }
+  }
+  return { root, why, drawRun, draw };
 }

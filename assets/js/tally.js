@@ -62,7 +62,10 @@ export function speedup(trace) {
 // How unevenly passes of the same size were timed: [quick, slow] seconds of nine in ten of the most frequent size; null for too few.
 export function passSpread(trace) {
   const sizes = new Map();
-  for (const r of trace.rounds.slice(1)) sizes.set(r.drafted.length, [...(sizes.get(r.drafted.length) ?? []), r.verify_s]);
+  for (const r of trace.rounds.slice(1)) {
+    if (!sizes.has(r.drafted.length)) sizes.set(r.drafted.length, []);
+    sizes.get(r.drafted.length).push(r.verify_s);
+  }
   const times = [...sizes.values()].sort((a, b) => b.length - a.length)[0]?.sort((a, b) => a - b) ?? [];
   return times.length < 10 ? null : [times[Math.floor(0.05 * times.length)], times[Math.ceil(0.95 * times.length) - 1]];
 }
@@ -72,11 +75,4 @@ export const UNEVEN = 1.6;   // slow over quick: from here on the machine was do
 export function roundCost(trace) {
   const t = tally(trace), step = plainStep(trace);
   return t.draftRounds && step ? { cost: t.draftRound_s / t.draftRounds / step, yield: t.perRound } : null;
-}
-
-export function plainTokensAt(trace, seconds, n) {
-  const { times, measured } = plainTimes(trace, n);
-  let k = 0;
-  while (k < times.length && times[k] <= seconds) k += 1;
-  return { tokens: k, measured, known: times.length > 0 };
 }

@@ -19,7 +19,8 @@ export function createTextView(words, onPick) {
   const box = el("div", { class: "ss-text", role: "group", "aria-label": words.aria.text, dir: "auto" }), given = el("p", { class: "ss-given", dir: "auto", hidden: true });
   const root = el("div", { class: "ss-textwrap" }, given, box, tip);
   let groups = [], last = null;
-  const lines = createLines(box, () => { if (last) draw(last); });
+  const lines = createLines(box, () => { clear(); if (last) { draw(last); follow(); } });
+  function clear() { lines.reset(); groups = []; }
   rove(box, ".ss-tok");
 
   const pick = (e) => {
@@ -27,6 +28,7 @@ export function createTextView(words, onPick) {
     if (t) onPick(Number(t.dataset.r), i === undefined ? null : Number(i));
   };
   box.addEventListener("click", pick);
+  box.addEventListener("scroll", () => { if (last) lines.see(last.step.r); }, { passive: true });
   box.addEventListener("keydown", (e) => {
     if ((e.key === "Enter" || e.key === " ") && e.target.closest(".ss-tok")) { e.preventDefault(); e.stopPropagation(); pick(e); }
   });
@@ -96,20 +98,16 @@ export function createTextView(words, onPick) {
     });
   }
 
-  function newGroup() {
-    const lead = document.createTextNode(""), node = el("span", { class: "ss-group" });
-    lines.add(lead, node);
-    return { lead, node, round: null, key: "" };
-  }
-
-  // Keep the current round in sight inside the box, whole lines at its top; the page itself never moves.
-  function follow(node) {
+  // Keep the current round in sight inside the box, whole lines at its top; the page itself never moves. Called last of a step: it measures.
+  function follow() {
+    const node = groups[last?.step.r]?.node;
     if (box.scrollHeight <= box.clientHeight || !node) return;
     const a = node.getBoundingClientRect(), b = box.getBoundingClientRect(), zoom = b.height / box.offsetHeight, size = parseFloat(getComputedStyle(box).lineHeight);
     const lineAt = (y) => Math.floor(((y - b.top) / zoom + box.scrollTop - ABOVE) / size);
     const first = lineAt(a.top + 14 * zoom), end = lineAt(a.bottom - 8 * zoom), shown = Math.max(0, Math.round((box.scrollTop - EDGE) / size)), fit = Math.max(1, Math.floor((box.clientHeight - ABOVE) / size));
     const to = first < shown ? first : end >= shown + fit ? Math.min(first, end - fit + 1) : shown;
     if (to !== shown) box.scrollTop = to > 0 ? to * size + EDGE : 0;
+    lines.see(last.step.r);
   }
 
   function draw(view) {
@@ -118,32 +116,28 @@ export function createTextView(words, onPick) {
     last = view;
     given.hidden = !trace.branch?.text;
     if (trace.branch) say(given, `${words.given} ${runningText(trace.branch.text)}`);
-    if (groups.length > rounds.length) { lines.reset(); groups = []; }
+    if (groups.length > rounds.length) clear();
     rounds.forEach((round, r) => {
       const state = r < step.r || (cut && r === step.r) ? "past" : r > step.r ? "future" : "now";   // lines are cut where all is settled
-      const key = state === "now" ? `now/${step.phase}/${step.drafted ?? ""}/${step.fallen ?? ""}` : state;
-      const g = groups[r] ?? newGroup();
+      const whole = state === "now", key = whole ? `now/${step.phase}/${step.drafted ?? ""}/${step.fallen ?? ""}` : "settled";
+      const g = groups[r] ?? lines.group(), after = rounds[r + 1]?.emitted[0]?.kind === "recovered";
       groups[r] = g;
-      const after = rounds[r + 1]?.emitted[0]?.kind === "recovered";
-      if (g.key === key && g.round === round && (g.after === after || state === "now")) return;
-      const focused = g.node.contains(document.activeElement) ? [...g.node.children].indexOf(document.activeElement) : -1;
-      const tokens = state === "now" ? current(r, round, step) : emitted(r, round, round.emitted.length, true, rounds[r + 1]?.emitted[0]);
-      g.node.replaceChildren(...tokens);
-      const first = tokens[0]?.firstChild;   // the first space stays outside the outline: it may end a line
-      g.lead.textContent = r > 0 && first instanceof Text && tokens[0].childNodes.length > 1 && !first.data.trim() ? first.data : "";
-      if (g.lead.textContent || (r === 0 && first instanceof Text && tokens[0].childNodes.length > 1)) first.remove();
-      g.node.setAttribute("class", `ss-group ss-${state}${state === "now" && g.node.querySelector(".ss-ghost") ? " ss-haunted" : ""}`);
-      Object.assign(g, { key, round, after });
-      if (focused >= 0) g.node.children[Math.min(focused, g.node.children.length - 1)]?.focus();
+      if (g.key !== key || g.round !== round || (g.after !== after && !whole)) {
+        const focused = g.tokens().indexOf(document.activeElement), tokens = whole ? current(r, round, step) : emitted(r, round, round.emitted.length, true, rounds[r + 1]?.emitted[0]);
+        g.fill(tokens, { whole, first: r === 0 });
+        Object.assign(g, { key, round, after, haunted: whole && tokens.some((t) => t.querySelector(".ss-ghost")), state: "" });
+        if (focused >= 0) tokens[Math.min(focused, tokens.length - 1)]?.focus();
+      }
+      if (g.state !== state) g.show(`ss-${state}${g.haunted ? " ss-haunted" : ""}`);
+      g.state = state;
     });
     if (cut) { lines.cut(groups); draw(view); return; }
     lines.hold(step.r);
     if (!box.querySelector('.ss-tok[tabindex="0"]')) box.querySelector(".ss-tok")?.setAttribute("tabindex", "0");
-    follow(groups[step.r]?.node);
   }
   function only(kinds) {
     if (kinds.length) box.dataset.only = kinds.join(" ");
     else delete box.dataset.only;
   }
-  return { root, draw, only, reset() { lines.reset(); groups = []; }, destroy: lines.destroy };
+  return { root, draw, follow, only, reset: clear, destroy: lines.destroy };
 }

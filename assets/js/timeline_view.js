@@ -1,5 +1,5 @@
 // Three lanes on one clock, as measured: the draft's steps, the target's passes, and plain decoding of the same prompt.
-import { el, say, svg } from "./dom.js";
+import { arrange, el, say, set, svg } from "./dom.js";
 import { plainTimes, tally } from "./tally.js";
 
 // Pure: the spans of each lane between two times, in seconds since start.
@@ -35,8 +35,9 @@ export function createTimeline(words, onRound) {
   const sub = el("p", { class: "ss-sub" });
   const button = (w, label) => el("button", { type: "button", class: "ss-seg", text: label, onclick: () => { whole = w; if (lastView) draw(lastView, true); } });
   const near = button(false, words.timeline.near), all = button(true, words.timeline.whole);
-  const chart = svg("svg", { class: "ss-lanes", role: "img", height: 84, width: "100%" });
-  const axis = el("div", { class: "ss-axis" });
+  const band = svg("rect", { y: 0, height: 84, rx: 4, class: "ss-band" }), bars = [];   // kept from step to step
+  const chart = svg("svg", { class: "ss-lanes", role: "img", height: 84, width: "100%", onclick: (e) => { if (e.target.dataset.r) onRound(Number(e.target.dataset.r)); } });
+  const axisFrom = el("span"), axisTo = el("span"), axis = el("div", { class: "ss-axis" }, axisFrom, axisTo);
   const names = el("div", { class: "ss-lanenames", "aria-hidden": "true" }, ...["draft", "target", "plain"].map((n) => el("span", { text: words.timeline[n] })));
   const root = el("section", { class: "ss-timeline" }, el("div", { class: "ss-headrow" }, el("h3", { text: words.timeline.title }), sub, el("span", { class: "ss-segs", role: "group", "aria-label": words.timeline.title }, near, all)),
     el("div", { class: "ss-lanerow" }, names, el("div", { class: "ss-lanebox" }, chart, axis)));
@@ -51,16 +52,22 @@ export function createTimeline(words, onRound) {
     all.setAttribute("aria-pressed", String(whole));
     const [from, to] = clockWindow(trace, step.r, whole), l = lanes(trace, from, to), span = to - from;
     const x = (t) => Math.max(0, Math.min(100, (100 * (t - from)) / span));
+    let used = 0;
     const bar = (s, y, cls) => {
       const a = x(s.a), w = x(s.b) - a;
-      if (w <= 0) return [];
-      return [svg("rect", { x: `${a.toFixed(3)}%`, width: `${Math.max(0.12, w - Math.min(0.16, w / 5)).toFixed(3)}%`, y, height: 17, rx: 3, class: `${cls}${s.r === step.r ? " ss-cur" : ""}`, onclick: s.r === undefined ? undefined : () => onRound(s.r) })];
+      if (w <= 0) return;
+      if (used === bars.length) bars.push(svg("rect", { height: 17, rx: 3 }));
+      set(bars[used++], { x: `${a.toFixed(3)}%`, width: `${Math.max(0.12, w - Math.min(0.16, w / 5)).toFixed(3)}%`, y, class: `${cls}${s.r === step.r ? " ss-cur" : ""}`, "data-r": s.r });
     };
     const lo = step.r ? trace.rounds[step.r - 1].elapsed_s : 0, hi = trace.rounds[step.r].elapsed_s;
-    chart.replaceChildren(svg("rect", { x: `${x(lo)}%`, width: `${Math.max(0.2, x(hi) - x(lo))}%`, y: 0, height: 84, rx: 4, class: "ss-band" }),
-      ...l.draft.flatMap((s) => bar(s, 5, "ss-ldraft")), ...l.target.flatMap((s) => bar(s, 33, "ss-ltarget")), ...l.plain.flatMap((s) => bar(s, 61, l.measured ? "ss-lplain" : "ss-lplain ss-guess")));
+    set(band, { x: `${x(lo)}%`, width: `${Math.max(0.2, x(hi) - x(lo))}%` });
+    l.draft.forEach((s) => bar(s, 5, "ss-ldraft"));
+    l.target.forEach((s) => bar(s, 33, "ss-ltarget"));
+    l.plain.forEach((s) => bar(s, 61, l.measured ? "ss-lplain" : "ss-lplain ss-guess"));
+    arrange(chart, band, ...bars.slice(0, used));
     chart.setAttribute("aria-label", `${words.timeline.title}: ${words.secs(from)} – ${words.secs(to)}`);
-    axis.replaceChildren(el("span", { text: words.secs(from) }), el("span", { text: words.secs(to) }));
+    say(axisFrom, words.secs(from));
+    say(axisTo, words.secs(to));
     say(sub, words.timeline.sub(l.measured));
   }
   return { root, draw, reset() { key = ""; } };

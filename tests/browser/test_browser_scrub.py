@@ -136,3 +136,27 @@ def test_blocks_of_lines_do_not_show(user, width):
         in_blocks, blocks = page.evaluate(PLACES, False), page.locator("#player .ss-lines:not(.ss-held)").count()
         assert blocks > 3 and in_blocks == page.evaluate(PLACES, True)
         page.evaluate("() => window.Specscope.players[0].go(0)")
+
+
+# Which tokens are seen in the text's box at step k, and where, measured from the first; `flat`: with all blocks of lines joined to one.
+SEEN = """async ([k, flat]) => {
+  const player = window.Specscope.players[0], frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  player.go(k);
+  await frame();
+  const box = document.querySelector('#player .ss-text'), at = box.getBoundingClientRect();
+  if (flat) box.querySelectorAll('.ss-lines').forEach((node) => { node.className = 'ss-lines ss-held'; });
+  const seen = [...box.querySelectorAll('.ss-tok')].map((t) => [t.textContent, t.querySelector('.ss-mark').getBoundingClientRect()])
+    .filter(([, r]) => r.top >= at.top && r.bottom <= at.bottom).map(([text, r]) => [text, Math.round(r.left - at.left), Math.round(r.top - at.top)]);
+  if (flat) box.querySelectorAll('.ss-lines').forEach((node, n) => { node.className = HELD[n]; });
+  else window.HELD = [...box.querySelectorAll('.ss-lines')].map((node) => node.className);
+  return seen.map(([text, left, top]) => [text, left, top - seen[0][2]]);
+}"""
+
+
+def test_what_is_seen_flows_as_one_text_wherever_the_reader_jumps(user):
+    page = user.page
+    steps = page.evaluate("() => window.Specscope.players[0].steps.length")
+    assert page.locator("#player .ss-lines").count() > 10
+    for k in (0, 5, steps - 1, 2, steps // 2, steps // 2 + 3, steps // 3, steps // 3 - 40, steps - 4, 700, 60):
+        seen = page.evaluate(SEEN, [k, False])
+        assert len(seen) > 20 and seen == page.evaluate(SEEN, [k, True]), f"step {k}"

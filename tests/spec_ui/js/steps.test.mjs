@@ -7,7 +7,7 @@ import { plainTimes, speedup, tally } from "../../../assets/js/tally.js";
 import { dueAfter, stepAt } from "../../../assets/js/clock.js";
 import { treeLayout } from "../../../assets/js/tree_view.js";
 import { lanes, clockWindow } from "../../../assets/js/timeline_view.js";
-import { dotAt, raceData } from "../../../assets/js/race_chart.js";
+import { dotAt, raceLines, raceNow } from "../../../assets/js/race_chart.js";
 
 const data = JSON.parse(readFileSync(process.env.SPECSCOPE_TRACES, "utf8"));
 const traces = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, makeReader().read(v.ndjson).trace]));
@@ -115,8 +115,9 @@ test("lanes lie inside their rounds and on one clock", () => {
   const trace = traces.sampled, [from, to] = clockWindow(trace, 10, false), l = lanes(trace, from, to);
   assert.ok(to > from && l.draft.length && l.target.length && l.plain.length);
   for (const s of [...l.draft, ...l.target]) assert.ok(s.a >= (trace.rounds[s.r - 1]?.elapsed_s ?? 0) - 1e-9 && s.b <= trace.rounds[s.r].elapsed_s + 1e-9);
-  const { steps, ends } = buildSteps(trace.rounds), race = raceData(trace, steps[ends[5]]);
-  assert.equal(race.now.n, trace.rounds.slice(0, 6).reduce((n, r) => n + r.emitted.length, 0));
+  const { steps, ends } = buildSteps(trace.rounds), race = raceLines(trace), now = raceNow(race, trace, steps[ends[5]]);
+  assert.equal(now.n, trace.rounds.slice(0, 6).reduce((n, r) => n + r.emitted.length, 0));
+  assert.equal(now.plain.tokens, trace.plain.elapsed_s.filter((t) => t <= trace.rounds[5].elapsed_s).length);
   assert.equal(race.spec.y.at(-1), tally(trace).tokens);
 });
 
