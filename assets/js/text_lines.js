@@ -62,17 +62,16 @@ export function createLines(box, resized) {
   // groups: of every round, all drawn as settled, in one block. Those that were split are to be filled anew.
   function cut(groups) {
     width = `${box.clientWidth} ${font()}`;
-    uncut = false;
-    if (RTL.test(box.textContent)) return;
+    if (RTL.test(box.textContent)) { uncut = false; return; }
     const at = box.getBoundingClientRect(), zoom = at.height / box.offsetHeight, middle = (r) => (r.top + r.bottom) / 2, each = groups.map((g) => g.tokens());
     line = parseFloat(getComputedStyle(box).lineHeight) || 40;
     const spans = each.flat().map((t) => { const r = t.querySelector(".ss-mark").getClientRects(); return r.length ? [middle(r[0]), middle(r[r.length - 1])] : null; });
     const starts = blockStarts(spans, LEAST * line * zoom);
-    const measured = starts.map((k) => ((spans[k]?.[0] ?? at.top) - at.top) / zoom + box.scrollTop - line / 2), edge = box.scrollTop + (height = box.clientHeight);
+    const measured = starts.map((k) => ((spans[k]?.[0] ?? at.top) - at.top) / zoom + box.scrollTop - line / 2);
+    seen = box.scrollTop + (height = box.clientHeight);
     reset();
     uncut = false;
     tops = measured;
-    seen = edge;
     let k = 0, now = block();
     places = groups.map((g, r) => {
       const begins = k > 0 && starts.includes(k), within = starts.filter((s) => s > k && s < k + each[r].length).map((s) => s - k), gap = begins && !endsLine(each[r - 1].at(-1));
@@ -89,7 +88,7 @@ export function createLines(box, resized) {
   function hold(r) {
     const [from, to] = places[r] ?? [0, 0], foot = tops[to + 1] ?? Infinity;
     if (tops[from] < seen - height) seen = tops[from] + height;
-    else if (foot > seen && to > 0) seen = Math.min(foot, tops[to] + height);
+    else if (foot > seen) seen = Math.min(foot, tops[to] + height);
     const unseen = tops.findIndex((top, k) => k > to && top > seen + AHEAD * line), end = unseen < 0 ? tops.length : unseen, now = `${from} ${end}`;
     if (now === held) return;
     held = now;
