@@ -157,7 +157,7 @@ def test_a_struck_word_speaks_for_itself(visit, url):
     assert word.strip("…") in user.text("#player .ss-tip") and "rejected" in user.text("#player .ss-tip")
     ghost.click()
     chosen = user.page.locator("#player .ss-card[aria-pressed=true]")
-    user.wait("() => document.querySelector('#player .ss-mount').dataset.round !== '30'")
+    chosen.filter(has_text=word.strip("…")).wait_for()  # drawn in the next frame
     assert word.strip("…") in chosen.inner_text() and "rejected" in chosen.inner_text()
 
 
