@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from core.zerogpu import make_engine  # first: on ZeroGPU it imports `spaces`, which must come before anything of CUDA
+from core.runs.zerogpu import make_engine  # first: on ZeroGPU it imports `spaces`, which must come before anything of CUDA
 from spec_ui.page import LAUNCH_KWARGS, build
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 
 class Failure(Exception):
-    """`reason` and `values` say the message in pieces (names of settings as they stand in core.settings), for a page that has its own
+    """`reason` and `values` say the message in pieces (names of settings as they stand in core.methods.settings), for a page that has its own
     words and no flags; no reason: the message is all there is."""
 
     def __init__(self, message: str = "", reason: str = "", **values: object) -> None:

@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.assets import ASSETS
 from core.errors import EnvironmentFailure, UserError
 
 VERSION = 1
-SCHEMA = Path(__file__).resolve().parent.parent / "assets" / "trace.schema.json"
+SCHEMA = ASSETS / "trace.schema.json"
 STOPS = ("eos", "length", "stop_string", "cancelled")
 
 

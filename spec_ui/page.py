@@ -7,9 +7,11 @@ from typing import Any
 
 import gradio as gr
 
-from spec_ui import bundle, faster, first_script, language, lesson, lossless, methods_tab, recordings, watch
-from spec_ui.limits import WAITING
-from spec_ui.player import plotly_file
+from spec_ui.components import language
+from spec_ui.components.player import plotly_file
+from spec_ui.server import bundle, first_script, recordings
+from spec_ui.server.limits import WAITING
+from spec_ui.tabs import faster, lesson, lossless, methods, watch
 from spec_ui.theme import theme
 
 TITLE = "Specscope"
@@ -32,7 +34,7 @@ LAUNCH_KWARGS: dict[str, Any] = {
 
 
 def build(engine: Any, traces: Path = recordings.FOLDER) -> gr.Blocks:
-    """The whole page around an engine (core.engine.Engine or a stand-in with the same methods)."""
+    """The whole page around an engine (core.runs.engine.Engine or a stand-in with the same methods)."""
     gr.set_static_paths([plotly_file()])
     with gr.Blocks(title=TITLE, fill_width=True, analytics_enabled=False) as page:
         with gr.Row(elem_classes="ss-top"):
@@ -46,8 +48,8 @@ def build(engine: Any, traces: Path = recordings.FOLDER) -> gr.Blocks:
                 lossless.build(traces)
             with gr.Tab(faster.LABEL, id="faster") as tab_faster:
                 faster.build(tab_faster, engine, traces)
-            with gr.Tab(methods_tab.LABEL, id="methods") as tab_methods:
-                methods_tab.build(traces)
+            with gr.Tab(methods.LABEL, id="methods") as tab_methods:
+                methods.build(traces)
             with gr.Tab("Lesson", id="lesson") as tab_lesson:
                 lesson.build(traces)
         parts = [tab_watch, tab_lossless, tab_faster, tab_methods, tab_lesson]

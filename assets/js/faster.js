@@ -114,7 +114,7 @@ export function mountFaster(root, { runs = [], words = FASTER_EN, measure = null
     say(positionWords, words.position.sentence(facts.positions));
   }
 
-  // value: {"calibration": {...}} or {"error": "one sentence"}, JSON text from spec_ui/faster.py.
+  // value: {"calibration": {...}} or {"error": "one sentence"}, JSON text from spec_ui/tabs/faster.py.
   function update(value) {
     let v = {};
     try { v = JSON.parse(value || "{}") ?? {}; } catch { v = {}; }

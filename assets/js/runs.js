@@ -1,4 +1,4 @@
-// The recorded runs as the server lists them (spec_ui/run_list.py), fetched when chosen, and the run that stands in the Watch tab.
+// The recorded runs as the server lists them (spec_ui/server/run_list.py), fetched when chosen, and the run that stands in the Watch tab.
 import { el } from "./dom.js";
 import { short, visible } from "./glyphs.js";
 import { openTab } from "./tabs_nav.js";

@@ -1,4 +1,4 @@
-// core/theory.py in the browser, number for number (a test compares the two), and what it needs: a pass of any length, intervals.
+// core/measuring/theory.py in the browser, number for number (a test compares the two), and what it needs: a pass of any length, intervals.
 
 // Tokens a round of k drafts emits when each is kept with the chance alpha.
 export function expectedTokens(alpha, k) {

@@ -7,7 +7,7 @@ import { finite } from "./trace.js";
 // Pure: the recording of this example with this method, or null.
 export const entryFor = (runs, example, method) => runs.find((r) => r.example === example && r.method === method) ?? null;
 
-// Pure: what the controls should say for a recording, in the order of PANEL (spec_ui/watch.py); null: this one cannot say it, leave it.
+// Pure: what the controls should say for a recording, in the order of PANEL (spec_ui/tabs/watch.py); null: this one cannot say it, leave it.
 export function panelOf(trace, runs, prompts) {
   const r = trace.run ?? {}, s = r.sampling ?? {}, entry = runs.find((e) => e.name === trace.name), text = (x) => (typeof x === "string" && x ? x : null);
   const length = Number.isInteger(r.draft_len) && r.draft_len > 0 ? r.draft_len : null;

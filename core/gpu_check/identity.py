@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from core import methods
+from core.checkpoints.load import Pair
 from core.gpu_check import measure, shapes
-from core.load import Pair
-from core.methods import Method
+from core.methods import registry
+from core.methods.registry import Method
 
 NEW_TOKENS = 48
 PROMPT = [(7 * i + 3) % 19 for i in range(40)]      # repeats itself, so that the lookups find something
@@ -19,11 +19,11 @@ TREES = {"draft": ("2x2x1",), "eagle": ("auto", "static"), "medusa": ("chain",)}
 
 def variants() -> Iterator[tuple[str, Method, dict[str, Any], dict[str, Any]]]:
     """(label, method, settings, options) of every run: all registered methods, their trees, block verification of a chain."""
-    for method in methods.METHODS.values():
+    for method in registry.METHODS.values():
         yield method.name, method, {}, {}
         for tree in TREES.get(method.name, ()):
             yield f"{method.name} --tree {tree}", method, {"tree": tree}, {}
-    yield "draft --verify block", methods.get("draft"), {}, {"verify": "block"}
+    yield "draft --verify block", registry.get("draft"), {}, {"verify": "block"}
 
 
 def small_pair(device: torch.device) -> Pair:
@@ -43,11 +43,11 @@ def check(device: torch.device, limit_s: float) -> tuple[list[dict[str, Any]], l
     end = time.perf_counter() + limit_s
     pair = small_pair(device)
     found, late = [], []
-    plain = measure.decode(pair, methods.get("plain"), {}, measure.MODES[0], PROMPT, NEW_TOKENS).tokens
+    plain = measure.decode(pair, registry.get("plain"), {}, measure.MODES[0], PROMPT, NEW_TOKENS).tokens
     todo = [(*v, pair) for v in variants()]
     perfect = shapes.target_pair(shapes.SMALL, torch.float64, device)       # the same seed: the same weights
     shapes.give(perfect, "draft", perfect.target.model)
-    todo.append(("draft, the target itself", methods.get("draft"), {}, {}, perfect))
+    todo.append(("draft, the target itself", registry.get("draft"), {}, {}, perfect))
     for graphs in measure.MODES:
         for label, method, settings, more, whose in todo:
             if time.perf_counter() > end:

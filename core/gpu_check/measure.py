@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 
-from core import costs, transfer
-from core import graphs as graph_runners
-from core.load import Pair
-from core.loop import Decoding, Options
-from core.methods import Method
+from core.checkpoints.load import Pair
+from core.decoding.loop import Decoding, Options
+from core.measuring import costs
+from core.methods.registry import Method
+from core.models import graphs as graph_runners
+from core.models import host_copy
 from core.trace import Round
 
 MODES = (False, True)       # values of Options.graphs to try
@@ -30,7 +31,7 @@ def options(n: int, graphs: bool, **more: Any) -> Options:
 
 @dataclasses.dataclass
 class Watch:
-    """How often the host waited for the device: through core.transfer, and anywhere else (None where that cannot be seen)."""
+    """How often the host waited for the device: through core.models.host_copy, and anywhere else (None where that cannot be seen)."""
     waits: int = 0
     elsewhere: dict[str, int] | None = None     # file:line -> times
 
@@ -38,7 +39,7 @@ class Watch:
 @contextmanager
 def watched(device: torch.device) -> Iterator[Watch]:
     """"warn" and not "error": one run then names every place, and the one counted wait may stay what it is."""
-    watch, before = Watch(), transfer.waits
+    watch, before = Watch(), host_copy.waits
     cuda = device.type == "cuda"
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -49,15 +50,15 @@ def watched(device: torch.device) -> Iterator[Watch]:
         finally:
             if cuda:
                 torch.cuda.set_sync_debug_mode("default")
-            watch.waits = transfer.waits - before
+            watch.waits = host_copy.waits - before
             if cuda:
                 watch.elsewhere = _places(seen)
 
 
 def _places(seen: Sequence[warnings.WarningMessage]) -> dict[str, int]:
-    """Synchronisations outside core/transfer.py by place."""
+    """Synchronisations outside core/models/host_copy.py by place."""
     found = Counter((w.filename, w.lineno) for w in seen if SYNC in str(w.message))
-    own = str(Path(transfer.__file__))
+    own = str(Path(host_copy.__file__))
     return {f"{'/'.join(Path(name).parts[-2:])}:{line}": n for (name, line), n in found.items() if name != own}
 
 

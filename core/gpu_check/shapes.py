@@ -9,17 +9,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from core import weights
-from core.config import DecoderConfig
-from core.decoder import Decoder
-from core.formats.eagle import EagleTensors, aux_layers
-from core.formats.medusa import MedusaTensors
-from core.linear import Linear
-from core.load import Pair
-from core.propose.eagle_head import EagleHead
-from core.propose.medusa import MedusaHeads
-from core.target import DecoderTarget
-from core.text import NoText
+from core.checkpoints import weights
+from core.checkpoints.formats.eagle import EagleTensors, aux_layers
+from core.checkpoints.formats.medusa import MedusaTensors
+from core.checkpoints.load import Pair
+from core.methods.eagle_head import EagleHead
+from core.methods.medusa import MedusaHeads
+from core.models.config import DecoderConfig
+from core.models.decoder import Decoder
+from core.models.linear import Linear
+from core.models.target import DecoderTarget
+from core.models.text import NoText
 
 MEDUSA_HEADS = 3
 EAGLE_ROWS = 32000          # rows of a published EAGLE-3 head's output

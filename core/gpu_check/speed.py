@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
-from core import costs, methods, stats, theory
-from core import graphs as graph_runners
-from core.draft_length import pass_seconds
+from core.checkpoints.load import Pair
+from core.decoding.draft_length import pass_seconds
 from core.gpu_check import measure, shapes
 from core.gpu_check.identity import PROMPT
 from core.gpu_check.shapes import Shape
-from core.load import Pair
+from core.measuring import costs, stats, theory
+from core.methods import registry
+from core.models import graphs as graph_runners
 
 LENGTHS = (1, 2, 4, 8, 16, 32)
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -67,7 +68,7 @@ def _methods(pair: Pair, graphs: bool, passes: dict[str, Any], end: float, skipp
     table = {k: ms / 1e3 for k, ms in passes["graphs" if graphs and "graphs" in passes else "eager"]["ms"].items()}
     found, plain_s = [], None
     for name in ("plain", *METHODS):
-        method = methods.get(name)
+        method = registry.get(name)
         if method.needs and method.needs not in pair.drafts:
             continue
         label = f"{pair.name} {name}, graphs {'on' if graphs else 'off'}"
@@ -85,7 +86,7 @@ def _methods(pair: Pair, graphs: bool, passes: dict[str, Any], end: float, skipp
     return found
 
 
-def _one(pair: Pair, method: methods.Method, settings: dict[str, Any], graphs: bool, table: dict[int, float], end: float) -> dict[str, Any]:
+def _one(pair: Pair, method: registry.Method, settings: dict[str, Any], graphs: bool, table: dict[int, float], end: float) -> dict[str, Any]:
     """overhead: of a round, what is neither its draft steps nor its pass; with graphs, what lies outside their replays. None where the
     pass is not a whole one and no replay tells its cost."""
     for _ in range(measure.warm_ups(graphs)):

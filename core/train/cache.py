@@ -22,9 +22,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.decoder import Decoder
-from core.draft_format import fingerprint
+from core.checkpoints.draft_format import fingerprint
 from core.errors import UserError
+from core.models.decoder import Decoder
 from core.train.data import Text
 
 FORMAT = 1

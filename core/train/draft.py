@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.decoder import Decoder
-from core.draft_format import TOKEN_IDS, save_draft
+from core.checkpoints.draft_format import TOKEN_IDS, save_draft
+from core.models.decoder import Decoder
 from core.train.batches import Batch
 from core.train.loss import head_loss
 from core.train.score import Score, rounds

@@ -16,10 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core import rope
-from core.config import DecoderConfig
-from core.decoder import Decoder
-from core.draft_format import llama_fields, save_folder
+from core.checkpoints.draft_format import llama_fields, save_folder
+from core.models import rope
+from core.models.config import DecoderConfig
+from core.models.decoder import Decoder
 from core.train.batches import Batch
 from core.train.loss import head_loss
 from core.train.score import Score

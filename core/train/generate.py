@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from core import probs
-from core.cache import KVCache
-from core.decoder import Decoder
+from core.models.cache import KVCache
+from core.models.decoder import Decoder
+from core.sampling import probs
 from core.train import data
 from core.train.data import Text
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.decoder import Decoder
+from core.models.decoder import Decoder
 from core.train.batches import Batch, Texts
 from core.train.cache import HEAD_ROWS
 

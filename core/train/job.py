@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core import embedded, load, weights
-from core.decoder import Decoder
-from core.draft_format import fingerprint
+from core.checkpoints import embedded, load, weights
+from core.checkpoints.draft_format import fingerprint
 from core.errors import EnvironmentFailure, UserError
-from core.text import NoText, Text
+from core.models.decoder import Decoder
+from core.models.text import NoText, Text
 from core.train import data, generate, held_out, loop, prompts, vocabulary
 from core.train.batches import Texts
 from core.train.cache import MOST_ROWS, FeatureCache

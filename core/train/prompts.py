@@ -7,7 +7,9 @@ from pathlib import Path
 
 import torch
 
-FILE = Path(__file__).resolve().parents[2] / "assets" / "train_prompts.json"
+from core.assets import ASSETS
+
+FILE = ASSETS / "train_prompts.json"
 
 
 @dataclass(frozen=True)

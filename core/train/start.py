@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.config import DecoderConfig
-from core.decoder import Decoder, Layer
+from core.models.config import DecoderConfig
+from core.models.decoder import Decoder, Layer
 
 
 @torch.no_grad()

@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.decoder import Decoder, Layer
+from core.models.decoder import Decoder, Layer
 from core.train.batches import Batch
 from core.train.eagle import STEP_WEIGHT, STEPS, EagleHead
 from core.train.start import copy_layer, narrow_config, neuron_order

@@ -40,7 +40,7 @@ def small(png: bytes) -> bytes:
 def main(folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
-    from spec_ui import recordings
+    from spec_ui.server import recordings
     from tests.browser.users import served
     from tests.spec_ui.fake_engine import FakeEngine
 

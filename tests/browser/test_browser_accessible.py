@@ -3,7 +3,7 @@ and at a phone's width."""
 
 import pytest
 
-from spec_ui.language import TABS
+from spec_ui.components.language import TABS
 from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 

@@ -40,7 +40,7 @@ def test_the_introduction_is_open_until_closed_and_leads_to_the_lesson(visit, ur
 
 @pytest.mark.parametrize("lang", ["en", "ru"])
 def test_the_run_and_its_buttons_are_in_sight_at_once(visit, lang):
-    from spec_ui import recordings
+    from spec_ui.server import recordings
 
     with served(FakeEngine(phase="loading"), recordings.FOLDER) as url:
         for width, height, screens in ((1280, 900, 1), (360, 740, 1.3)):
@@ -109,7 +109,7 @@ def test_presenting_begins_at_the_top_and_has_a_way_out(visit, url):
 @pytest.mark.parametrize("lang", ["en", "ru"])
 def test_what_was_tuned_stands_on_its_card(visit, traces, tmp_path, monkeypatch, lang):
     (tmp_path / "tune-early-exit.json").write_text(json.dumps(report(target="<b>T</b>")), encoding="utf-8")
-    monkeypatch.setattr("spec_ui.tuned.load.__defaults__", (tmp_path,))
+    monkeypatch.setattr("spec_ui.server.tuned.load.__defaults__", (tmp_path,))
     with served(Calibrated(), traces) as url:
         user = visit(url, f"?lang={lang}&tab=methods", ready="#methods .ss-tunetable")
         card = user.page.locator(".ss-method[data-method=early-exit]")
@@ -119,7 +119,7 @@ def test_what_was_tuned_stands_on_its_card(visit, traces, tmp_path, monkeypatch,
 
 
 def test_no_report_no_table(visit, traces, tmp_path, monkeypatch):
-    monkeypatch.setattr("spec_ui.tuned.load.__defaults__", (tmp_path,))
+    monkeypatch.setattr("spec_ui.server.tuned.load.__defaults__", (tmp_path,))
     with served(Calibrated(), traces) as url:
         user = visit(url)
         go(user, "Methods", "#methods")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spec_ui.bundle import ASSETS
+from spec_ui.server.bundle import ASSETS
 from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 

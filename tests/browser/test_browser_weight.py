@@ -2,7 +2,7 @@
 
 import gzip
 
-from spec_ui import recordings
+from spec_ui.server import recordings
 from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 

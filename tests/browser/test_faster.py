@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core import theory
+from core.measuring import theory
 from tests.browser.tabs import go, number
 from tests.browser.users import served
 from tests.spec_ui import fake_trace

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from core import stats, trace
-from core.loop import Decoding
+from core import trace
+from core.decoding.loop import Decoding
+from core.measuring import stats
 from core.trace import Drafted, Round, Table
 
 ROUNDED = 2e-5      # tables carry six significant digits

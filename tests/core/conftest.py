@@ -1,12 +1,12 @@
 import pytest
 
-from core import graphs
+from core.models import graphs
 
 
 @pytest.fixture(scope="session")
 def pair():
     """The embedded target with its drafts, in float32: loaded once for all who ask."""
-    from core import load
+    from core.checkpoints import load
     return load.load(dtype="float32", device="cpu")
 
 
@@ -24,7 +24,7 @@ def fake(monkeypatch):
     """A GPU that has no values: (device, what watches it)."""
     import torch
 
-    from core.propose.base import Context
+    from core.methods.base import Context
     from tests.core import fake_gpu, tiny
     with fake_gpu.gpu() as (where, watch):
         monkeypatch.setattr(tiny, "DEVICE", where)

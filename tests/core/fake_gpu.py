@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from core import graphs, transfer
+from core.models import graphs, host_copy
 
 SENDING = torch.ops.aten.to, torch.ops.aten._to_copy
 
@@ -52,7 +52,7 @@ def gpu() -> Iterator[tuple[torch.device, NoHost]]:
     where = device()
     with FakeTensorMode(), torch.inference_mode(), NoHost() as watch:
         yield where, watch
-    transfer.constant.cache_clear()             # it holds tensors of this mode
+    host_copy.constant.cache_clear()             # it holds tensors of this mode
 
 
 class Runner(graphs.Runner):

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from core.decoder import Decoder
+from core.models.decoder import Decoder
 from tests.core import tiny
 
 F64 = torch.float64

@@ -7,9 +7,10 @@ import stat
 
 import pytest
 
-from core import stats, trace
+from core import trace
 from core.errors import EnvironmentFailure, UserError
-from core.probs import Sampling
+from core.measuring import stats
+from core.sampling.probs import Sampling
 from core.trace import Trace
 from tests.core import tiny
 

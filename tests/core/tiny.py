@@ -9,15 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core import probs, weights
-from core.config import DecoderConfig
-from core.decoder import Decoder
-from core.loop import Decoding, Options
-from core.probs import Sampling
-from core.propose.base import Context, Draft, Proposer
-from core.propose.draft_model import DraftModel
-from core.propose.early_exit import EarlyExit
-from core.target import DecoderTarget
+from core.checkpoints import weights
+from core.decoding.loop import Decoding, Options
+from core.methods.base import Context, Draft, Proposer
+from core.methods.draft_model import DraftModel
+from core.methods.early_exit import EarlyExit
+from core.models.config import DecoderConfig
+from core.models.decoder import Decoder
+from core.models.target import DecoderTarget
+from core.sampling import probs
+from core.sampling.probs import Sampling
 from core.trace import Round
 
 F64, F32 = torch.float64, torch.float32

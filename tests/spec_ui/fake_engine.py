@@ -1,4 +1,4 @@
-"""The engine's contract (core/engine.py) without a model: states, methods and a stream of NDJSON lines."""
+"""The engine's contract (core/runs/engine.py) without a model: states, methods and a stream of NDJSON lines."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ process.stdout.write(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map((run
 
 @pytest.mark.skipif(node() is None or shutil.which("bash") is None, reason="Needs Node (pip install playwright) and bash.")
 def test_a_shell_and_our_parser_read_it_back():
-    from core import cli  # its options are the methods' own: torch comes with them
+    from core.cli.main import main  # its options are the methods' own: torch comes with them
 
     runs = []
     for prompt in PROMPTS:
@@ -43,7 +43,7 @@ def test_a_shell_and_our_parser_read_it_back():
         words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, timeout=20, env=shell)
         name, *args = words.stdout.decode().split("\0")[:-1]
         assert name == "specscope"
-        got = cli.parser().parse_args(args)
+        got = main.parser().parse_args(args)
         assert (got.prompt, got.method, got.draft_len, got.temperature, got.top_p, got.seed) == (prompt, "draft", 4, 0.7, 0.9, 7)
         assert (got.max_new_tokens, got.stop, got.ignore_eos, got.baseline) == (64, ["\n\n"], True, True)
         assert (got.tree, str(got.ngram_max), got.lookup_match) == ("chain", "5", "first")

@@ -6,8 +6,9 @@ import threading
 import gradio as gr
 
 from core.errors import EnvironmentFailure
-from spec_ui import methods_tab, run_list
-from spec_ui.faster import Measured
+from spec_ui.server import run_list
+from spec_ui.tabs import methods
+from spec_ui.tabs.faster import Measured
 from tests.spec_ui import fake_trace
 from tests.spec_ui.fake_engine import FakeEngine
 
@@ -91,5 +92,5 @@ def test_sizes_of_the_drafts_that_ship(tmp_path):
     (tmp_path / "draft").mkdir()
     (tmp_path / "draft" / "model.safetensors").write_bytes(b"x" * 10)
     (tmp_path / "draft" / "config.json").write_bytes(b"{}")
-    assert methods_tab.sizes(tmp_path) == {"draft": 10}
-    assert methods_tab.sizes(tmp_path / "none") == {}
+    assert methods.sizes(tmp_path) == {"draft": 10}
+    assert methods.sizes(tmp_path / "none") == {}

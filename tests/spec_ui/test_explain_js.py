@@ -1,12 +1,12 @@
-"""The pure functions of the tabs that explain, against core.theory and a trace, by Node's own test runner."""
+"""The pure functions of the tabs that explain, against core.measuring.theory and a trace, by Node's own test runner."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from core import theory
-from spec_ui import run_list
+from core.measuring import theory
+from spec_ui.server import run_list
 from tests.spec_ui import fake_trace
 from tests.spec_ui.test_js import EXPLAIN, node, run_tests
 

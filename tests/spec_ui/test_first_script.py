@@ -6,8 +6,8 @@ from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from spec_ui import first_script
 from spec_ui.page import LAUNCH_KWARGS
+from spec_ui.server import first_script
 
 PAGE = "<!doctype html><head><title>é</title></head><head>no second one</head>"
 

@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from core.engine import RunRequest
+from core.runs.engine import RunRequest
 from spec_ui import words
-from spec_ui.limits import Refused, check, check_branch, check_settings
+from spec_ui.server.limits import Refused, check, check_branch, check_settings
 from tests.spec_ui.fake_engine import DETAILS
 
 KNOWN = ["draft", "plain"]

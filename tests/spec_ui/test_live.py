@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from core.errors import EnvironmentFailure, UserError
-from spec_ui import live
+from spec_ui.server import live
 from tests.spec_ui.fake_engine import FakeEngine
 
 FIELDS = ("Explain rain.", "draft", 4, 0.7, 1.0, 7, 40)

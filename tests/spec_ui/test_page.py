@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spec_ui import bundle, examples, recordings
+from spec_ui.server import bundle, examples, recordings
 from tests.spec_ui import fake_trace
 from tests.spec_ui.fake_engine import FakeEngine
 
@@ -38,7 +38,7 @@ def test_an_empty_folder_is_no_error(tmp_path):
 
 
 def test_six_examples_fit_the_limits():
-    from spec_ui.limits import check_prompt
+    from spec_ui.server.limits import check_prompt
 
     found = examples.load()
     assert list(found) == ["chat", "list", "story", "code", "edit", "summary"]
@@ -100,7 +100,7 @@ def test_nothing_on_the_page_comes_from_outside_and_templates_are_constant():
 
 
 def test_events_check_their_input_on_the_server():
-    from spec_ui import watch
+    from spec_ui.tabs import watch
 
     for bad in ("../../etc/passwd", None, 7, ["chat"], {"x": 1}):
         assert json.loads(watch._method(FakeEngine(phase="loading"), bad)[2])["details"] == []
@@ -123,7 +123,7 @@ def test_every_language_has_the_same_keys_and_values():
 
 
 def test_the_address_opens_a_recording_by_its_exact_name_only(folder):
-    from spec_ui import watch
+    from spec_ui.tabs import watch
 
     ndjson, notice = watch.opened(folder, "list-lookup", "en")
     assert '"name":"list-lookup"' in ndjson.splitlines()[0] and "recorded" in notice
@@ -152,7 +152,7 @@ def test_the_address_of_the_whole_page_is_checked(folder):
 
 
 def test_the_page_has_its_own_words_for_every_method_and_setting():
-    from core import catalog, methods
+    from core.methods import catalog, registry
     from spec_ui import words
 
     for name in catalog.LABELS:
@@ -160,7 +160,7 @@ def test_the_page_has_its_own_words_for_every_method_and_setting():
         for lang in words.LANGUAGES:
             cards = (ROOT / f"assets/js/words_methods_{lang}.js").read_text(encoding="utf-8")
             assert re.search(rf'^ +"?{re.escape(name)}"?: {{ proposes: "', cards, re.MULTILINE), "what a chip says of its method"
-    for name in methods.all_settings():
+    for name in registry.all_settings():
         for lang in words.LANGUAGES:
             drawn = (ROOT / f"assets/js/words_{lang}.js").read_text(encoding="utf-8")
             assert f'{name}: ["{words.setting(lang, name)}", ' in drawn, "the field and what is said of it have one name"
@@ -168,7 +168,7 @@ def test_the_page_has_its_own_words_for_every_method_and_setting():
 
 def test_a_notice_is_said_again_in_another_language():
     from spec_ui import words
-    from spec_ui.notice import again, say
+    from spec_ui.components.notice import again, say
 
     recorded = say(words.text("en", "said.recorded"))
     assert json.loads(again(recorded, "ru")) == {"kind": "info", "text": words.text("ru", "said.recorded")}

@@ -1,6 +1,6 @@
 """Every picture that the script draws is there, no other, and each is small; README shows them."""
 
-from spec_ui.bundle import ASSETS
+from spec_ui.server.bundle import ASSETS
 from tests.browser.screenshots import MOST_BYTES, ROOT, SHOTS
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from spec_ui import tuned
+from spec_ui.server import tuned
 
 
 def report(**more) -> dict:

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import torch
 
-from core import load, quantize
-from core.linear import Linear
-from core.loop import Options
-from core.runner import Request, Run
+from core.checkpoints import load, quantize
+from core.decoding.loop import Options
+from core.models.linear import Linear
+from core.runs.runner import Request, Run
 from tests.core import tiny
 
 SHAPE = {"vocab_size": 64, "max_positions": 128, "hidden_size": 64, "intermediate_size": 128, "head_dim": 16}

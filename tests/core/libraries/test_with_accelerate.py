@@ -5,9 +5,9 @@ import pytest
 import torch
 import transformers
 
-from core import hf_model, load, memory
-from core.loop import Options
-from core.runner import Request, Run
+from core.checkpoints import hf_model, load, memory
+from core.decoding.loop import Options
+from core.runs.runner import Request, Run
 from tests.core import tiny
 
 F32, CPU = torch.float32, torch.device("cpu")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core import zerogpu
+from core.runs import zerogpu
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -39,14 +39,15 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 os.environ |= {"SPACES_ZERO_GPU": "true", "SPACES_ZERO_DEVICE_API_URL": f"http://127.0.0.1:{server.server_port}", "HF_HUB_OFFLINE": "1",
                "ZEROGPU_OFFLOAD_DIR": str(tmp / "tensors")}
 
-from core import zerogpu  # noqa: E402, I001 - first, as in app.py
+from core.runs import zerogpu  # noqa: E402, I001 - first, as in app.py
 
 import spaces.zero.torch as platform  # noqa: E402
 import torch  # noqa: E402
 from spaces.zero.torch.patching import tensor_packs  # noqa: E402
 
-from core import load, presets, trace  # noqa: E402
-from core.engine import RunRequest  # noqa: E402
+from core import trace  # noqa: E402
+from core.checkpoints import load, presets  # noqa: E402
+from core.runs.engine import RunRequest  # noqa: E402
 from tests.core import heads, tiny  # noqa: E402
 
 

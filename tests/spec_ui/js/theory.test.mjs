@@ -7,11 +7,11 @@ import { speedup } from "../../../assets/js/tally.js";
 import { FASTER_EN } from "../../../assets/js/words_faster_en.js";
 import { makeReader } from "../../../assets/js/trace.js";
 
-// Made by tests/spec_ui/test_explain_js.py from core.theory and spec_ui.run_list.
+// Made by tests/spec_ui/test_explain_js.py from core.measuring.theory and spec_ui.server.run_list.
 const data = JSON.parse(readFileSync(process.env.SPECSCOPE_EXPLAIN, "utf8"));
 const near = (a, b, tol = 1e-12) => assert.ok(Math.abs(a - b) <= tol * Math.max(1, Math.abs(b)), `${a} != ${b}`);
 
-test("the closed forms are core.theory's", () => {
+test("the closed forms are core.measuring.theory's", () => {
   assert.ok(data.theory.length > 50);
   for (const { alpha, k, c, v, tokens, speed, even } of data.theory) {
     near(theory.expectedTokens(alpha, k), tokens);

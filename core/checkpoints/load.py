@@ -1,0 +1,233 @@
+"""A pair by name, Hub id, folder or GGUF file -> a target ready to run, its text and what can draft for it."""
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.assets import ASSETS
+from core.checkpoints import embedded, formats, hf_model, memory, presets, quantize, weights
+from core.checkpoints.hf_model import HFModel, HFTarget
+from core.checkpoints.resolve import Progress, readable, resolve
+from core.errors import EnvironmentFailure, UserError
+from core.json_file import read_object
+from core.models import linear
+from core.models.config import DecoderConfig, Unsupported
+from core.models.decoder import Decoder
+from core.models.device import pick_device, pick_dtype
+from core.models.target import DecoderTarget, Target
+from core.models.text import NoText, Text
+
+PAIRS = ("smollm2",)
+HASHED = 4 << 30        # larger weights are named by size alone: hashing them would take longer than loading
+
+
+@dataclass
+class Pair:
+    """A target and its possible drafts. `drafts`: method -> folder; a Decoder is built from it when first asked for."""
+    name: str
+    target_name: str
+    target: Target
+    text: Text | NoText
+    weights: dict[str, str] = field(default_factory=dict)
+    drafts: dict[str, Path] = field(default_factory=dict)
+    given: str | None = None            # the method that a draft named by the user is for
+    notes: dict[str, Any] = field(default_factory=dict)     # for the trace's `run`: how the weights were quantised, where they lie
+    _loaded: dict[str, Any] = field(default_factory=dict)
+
+    def draft_name(self, method: str) -> str | None:
+        folder = self.drafts.get(method)
+        return f"{folder.parent.name}/{method}" if folder and folder.is_relative_to(ASSETS) else readable(folder) if folder else None
+
+    def draft_model(self) -> tuple[Decoder | HFModel, Tensor | None]:
+        """The draft model and the target id of each of its output rows (None: the same ids). Raises UserError without one, or where its
+        ids mean another text than the target's."""
+        if trouble := self.other_text():
+            raise UserError(trouble)
+        return self.draft_of_any_text()
+
+    def draft_of_any_text(self) -> tuple[Decoder | HFModel, Tensor | None]:
+        """The same, whatever its ids mean."""
+        folder = self.draft_folder()
+        if "draft" not in self._loaded:
+            self._loaded["draft"] = self._load_draft(folder)
+            self.weights[f"draft:{readable(folder)}"] = fingerprint(folder)
+        return self._loaded["draft"]
+
+    def other_text(self) -> str | None:
+        """Why the draft model's ids do not mean what the target's do; None where they do. Compared once."""
+        if "other text" not in self._loaded:
+            self._loaded["other text"] = other_text(self.text, self.draft_text(), readable(self.draft_folder()))
+        return self._loaded["other text"]
+
+    def enough(self) -> AbstractContextManager[None]:
+        """Around what runs on the target: want of memory becomes EnvironmentFailure that says what would fit."""
+        return memory.guarded(self.target, self.target_name)
+
+    def head(self, method: str, make: Callable[[Path], Any]) -> Any:
+        """What `make` makes of the folder of this method's draft head, made once. Raises UserError without one."""
+        folder = self.drafts.get(method)
+        if folder is None:
+            raise UserError(f"This target has no {method} head here: name one with --draft PATH_OR_ID, or take --method plain.")
+        if method not in self._loaded:
+            self._loaded[method] = make(folder)
+            self.weights[f"{method}:{readable(folder)}"] = fingerprint(folder)
+        return self._loaded[method]
+
+    def draft_folder(self) -> Path:
+        folder = self.drafts.get("draft")
+        if folder is None:
+            raise UserError("This target has no draft model here: name one with --draft PATH_OR_ID, or take --method plain.")
+        return folder
+
+    def draft_text(self) -> Text | NoText:
+        """The draft model's own tokenizer; one trained here for this target has none, it speaks the target's."""
+        if "text" not in self._loaded:
+            self._loaded["text"] = Text.from_folder(self.draft_folder())
+        return self._loaded["text"]
+
+    def _load_draft(self, folder: Path) -> tuple[Decoder | HFModel, Tensor | None]:
+        from core.checkpoints import draft_format
+        if weights.read_config(folder).get("model_type") != draft_format.MODEL_TYPE:
+            return load_model(folder, self.target.dtype, self.target.device), None
+        if not isinstance(self.target, DecoderTarget):
+            raise UserError(f"The draft {folder.name} was trained for another target than {self.target_name}.")
+        model = self.target.model
+        decoder, token_map = draft_format.load_draft(folder, model, model.dtype, model.device)
+        pack(decoder)
+        return decoder, token_map
+
+
+def load(pair: str = "smollm2", target: str | None = None, draft: str | None = None, dtype: str = "auto", device: str = "auto",
+         progress: Progress | None = None, quantize_to: str | None = None) -> Pair:
+    """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). Raises UserError or EnvironmentFailure."""
+    report = progress or (lambda message, share: None)
+    where = pick_device(device)
+    kind = pick_dtype(dtype, where)
+    if quantize_to is not None:
+        quantize.check(quantize_to, where, kind)
+    folder, name, target_name, drafts, notes = _find(pair, target, report)
+    given = None
+    if draft is not None:
+        at = resolve(draft, report)
+        given = formats.method_of(at)
+        drafts[given] = at
+    known = target is None and pair in PAIRS
+    holds = formats.sniff(folder) if not known and (folder / "config.json").is_file() else "model"
+    if holds == "medusa-1.0":
+        drafts.setdefault("medusa", folder)
+    elif holds != "model":
+        raise UserError(f"{target_name} is a draft head ({holds}) and no target: give it with --draft.")
+    report("Loading the target…", None)
+    try:
+        model = load_model(folder, kind, where, holds, target_name, quantize_to)
+    except (MemoryError, RuntimeError) as error:
+        if not memory.is_out(error):
+            raise
+        raise EnvironmentFailure(memory.no_room(target_name, folder, kind, where, quantize_to)) from None
+    text = Text.from_folder(folder)
+    ready = (DecoderTarget if isinstance(model, Decoder) else HFTarget)(model, text.size, eos_ids(folder, model.config))
+    if isinstance(ready, DecoderTarget) and quantize_to:
+        ready.direct = f"the layers are another library's ({model.notes['quantize']})"       # whose kernels may look at their data
+    return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given, notes | getattr(model, "notes", {}))
+
+
+def _find(pair: str, target: str | None, report: Progress) -> tuple[Path, str, str, dict[str, Path], dict[str, Any]]:
+    """(folder, name of the pair, name of the target, drafts by method, notes)."""
+    if target is not None:
+        return resolve(target, report), Path(target).name, target, {}, {}
+    own = {p.name: p for p in sorted((ASSETS / "smollm2").glob("*")) if (p / "config.json").exists()}
+    if pair in PAIRS:
+        return embedded.ensure(report), pair, "SmolLM2-135M-Instruct (Q4_1)", own, {}
+    preset = presets.get(pair)
+    folder = resolve(preset.target, report, preset.target_revision)
+    drafts: dict[str, Path] = {}
+    if preset.draft == "assets":        # the heads alone: our draft model reads the Q4_1 embedding and no other
+        drafts = {name: at for name, at in own.items() if name != "draft"}
+    elif preset.draft:
+        at = resolve(preset.draft, report, preset.draft_revision)
+        drafts = {formats.method_of(at): at}
+    return folder, pair, preset.target, drafts, {"pair": pair} | ({"note": preset.note} if preset.note else {})
+
+
+def embedded_folder(pair: Pair) -> Path | None:
+    """The checkpoint folder of a known pair, for comparisons with other engines."""
+    return embedded.ensure() if pair.name in PAIRS else None
+
+
+def load_model(folder: Path, dtype: torch.dtype, device: torch.device, holds: str = "model", name: str | None = None,
+               quantize_to: str | None = None) -> Decoder | HFModel:
+    """Our own decoder where it computes the model, transformers elsewhere. holds: what formats.sniff says. Raises UserError.
+
+    A model too large for its GPU runs through transformers, spread over what there is, where accelerate is installed; else TooLarge.
+    """
+    name = name or readable(folder)
+    read = formats.medusa.base if holds == "medusa-1.0" else weights.load_decoder
+    try:
+        sizes = memory.sizes(weights.plan(DecoderConfig.from_hf(weights.read_config(folder))), dtype)
+        memory.need(name, sizes, dtype, device, quantize_to)
+        model = read(folder, dtype, torch.device("cpu") if quantize_to else device)
+    except Unsupported:
+        return hf_model.load(folder, dtype, device, quantize_to)
+    except memory.TooLarge:
+        if holds != "model" or not hf_model.can_spread():
+            raise
+        return hf_model.load(folder, dtype, device, quantize_to)
+    if quantize_to:
+        model.notes = {"quantize": quantize.apply(model, quantize_to, device, dtype, model.head)}
+    else:
+        pack(model)
+    return model
+
+
+def other_text(target: Text | NoText, draft: Text | NoText, name: str) -> str | None:
+    """Why an id that both know does not mean the same text, None where all do (padding beyond the vocabulary does not matter)."""
+    if target.size is None or draft.size is None:
+        return None
+    for i in range(min(target.size, draft.size)):
+        if target.piece(i) != draft.piece(i):
+            return (f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target; "
+                    "--vocab intersect drafts with the tokens that both have.")
+    if abs(target.size - draft.size) > max(128, target.size // 20):
+        return (f"The draft {name} speaks another vocabulary: {draft.size} tokens, the target {target.size}; "
+                "--vocab intersect drafts with the tokens that both have.")
+    return None
+
+
+def eos_ids(folder: Path, config: DecoderConfig) -> tuple[int, ...]:
+    """generation_config.json knows every end token of a chat model; config.json often only one."""
+    if (folder / "generation_config.json").exists():
+        eos = read_object(folder / "generation_config.json").get("eos_token_id")
+        if eos is not None:
+            return tuple(eos if isinstance(eos, list) else [eos])
+    return config.eos_ids
+
+
+def pack(model: Decoder) -> None:
+    if model.device.type == "cpu" and linear.can_pack():
+        model.pack()
+
+
+def fingerprint(folder: Path) -> str:
+    """sha256 of the weights (of all shards, in name order), a Hub snapshot's revision, or the size of what is too large to hash."""
+    source = folder / "source.json"
+    if source.exists():
+        return read_object(source).get("model_sha256") or "unknown"
+    if folder.parent.name == "snapshots":
+        return folder.name
+    files = formats.weight_files(folder)
+    size = sum(f.stat().st_size for f in files)
+    if size > HASHED:
+        return f"unhashed, {size} bytes"
+    total = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                total.update(block)
+    return total.hexdigest()

@@ -1,0 +1,1 @@
+"""The command line `specscope`: options, commands and what the terminal prints."""

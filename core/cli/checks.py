@@ -1,0 +1,31 @@
+"""`specscope check …`: what this machine can run, and how fast. Functions as in core.cli.commands."""
+from __future__ import annotations
+
+import argparse
+import sys
+
+from core.cli import commands
+from core.errors import UserError
+
+
+def gpu(args: argparse.Namespace) -> int:
+    """Exit code 1 if a method's tokens were not plain decoding's, or a round waited for the device more than once."""
+    import torch
+    if not torch.cuda.is_available():
+        raise UserError("This machine has no CUDA GPU that torch can use: there is nothing to check.")
+    commands.check_writable(args.json)
+    from core.gpu_check import run
+    result = run.check(torch.device("cuda", torch.cuda.current_device()), args.seconds, report=lambda m: print(m, file=sys.stderr))
+    commands.write_json(args.json, result)
+    if args.json != "-":
+        print(run.table(result))
+    return 0 if run.passed(result) else 1
+
+
+def presets(args: argparse.Namespace) -> int:
+    import torch
+
+    from core.checkpoints import memory
+    from core.checkpoints.presets import table
+    print(table(memory.free_bytes(torch.device("cuda")) if torch.cuda.is_available() else None))
+    return 0

@@ -1,0 +1,162 @@
+"""Measured costs of this machine: the number of threads to use, a target pass over k tokens, a draft step. Seconds, medians."""
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.methods.base import Context, Proposer
+from core.models import graphs
+from core.models.graphs import Runner
+from core.models.target import Target
+from core.sampling.probs import Sampling
+
+CONTEXT = 64        # tokens in the cache while measuring: short, as in most demonstrations
+GAIN = 0.9          # more threads must save at least 10 %: threads that spin cost more than they give when cores are shared
+
+
+def choose_threads(target: Target, spare: int = 0) -> int:
+    """Try 1, 2, 4, ... threads, keep `spare` cores free, set and return the cheapest. Does nothing on a GPU."""
+    if target.device.type != "cpu":
+        return torch.get_num_threads()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    most, best, best_s = max(1, cores - spare), 1, float("inf")
+    n = 1
+    while n <= most:
+        torch.set_num_threads(n)
+        seconds = pass_seconds(target, 2, 3)
+        if seconds < GAIN * best_s:
+            best, best_s = n, seconds
+        n = most if n < most < 2 * n else 2 * n
+    torch.set_num_threads(best)
+    return best
+
+
+def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
+            repeats: int = 5, runner: Runner | None = None) -> dict[str, Any]:
+    """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted).
+
+    verify: `verify_s` of an earlier measurement of this target, which is the same for every method. runner: the run's; a captured
+    pass costs something else than a direct one.
+    """
+    verify = verify or {str(k): s for k, s in passes(target, lengths, repeats, runner).items()}
+    return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats, runner=runner)}
+
+
+def calibrate(target: Target, repeats: int = 5) -> dict[str, Any]:
+    """What decides whether speculation pays here: seconds of a pass over 1, 2, 4, ... 32 tokens, weights in bytes, memory speed."""
+    lengths = [k for k in (1, 2, 4, 8, 16, 32) if k < target.max_positions]
+    return {"pass_s": {str(k): s for k, s in passes(target, lengths, repeats).items()}, "weights_bytes": weights_bytes(target),
+            "memory_bytes_per_s": memory_speed(target.device), "threads": torch.get_num_threads(), "device": str(target.device)}
+
+
+def weights_bytes(target: Target) -> int:
+    """Bytes of the weights that one pass reads."""
+    modules = list(target.model.modules())
+    packed = sum(getattr(m, "packed_bytes", 0) for m in modules)
+    return packed + sum(p.nbytes for p in target.model.parameters())
+
+
+def memory_speed(device: torch.device, size: int = 256 << 20) -> float:
+    """Bytes per second that reading reaches: the sum of a block larger than the caches, best of three."""
+    block = torch.ones(size // 4, dtype=torch.float32, device=device)
+    best = float("inf")
+    for _ in range(3):
+        best = min(best, _median(block.sum, 1, device))
+    return size / best
+
+
+def pass_seconds(target: Target, k: int, repeats: int) -> float:
+    """Median seconds of one pass over k tokens behind CONTEXT cached ones, logits of all k included."""
+    return passes(target, (k,), repeats)[k]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A region: one target pass, the logits of all its k tokens."""
+    target: Target
+    k: int
+
+    def __call__(self, cache: Any, ids: Tensor) -> tuple:
+        return (self.target.verify(ids, cache, self.k)[0],)
+
+
+@torch.inference_mode()
+def passes(target: Target, lengths: Sequence[int], repeats: int, runner: Runner | None = None) -> dict[int, float]:
+    """Median seconds of a pass for each length, measured in turn: a busy moment of the machine then hits all lengths alike."""
+    runner = runner or graphs.of(target, None)
+    longest = max(lengths)
+    length = max(0, min(CONTEXT, target.max_positions - longest))
+    model = getattr(target, "model", target)
+    cache = runner.lend(model, length + longest)
+    if length:
+        target.verify(torch.zeros(length, dtype=torch.long, device=target.device), cache, 1)
+    ids = torch.zeros(longest, dtype=torch.long, device=target.device)
+    times: dict[int, list[float]] = {k: [] for k in lengths}
+    warm = 1 + runner.patience                      # the first of each warms up, a second one captures
+    for n in range(warm + repeats):
+        for k, spent in times.items():
+            seconds = _timed(lambda k=k: runner.run(Pass(target, k), cache, k, ids[:k]), target.device)
+            cache.truncate(length)
+            if n >= warm:
+                spent.append(seconds)
+    runner.give_back(model, cache)
+    return {k: statistics.median(spent) for k, spent in times.items()}
+
+
+@torch.inference_mode()
+def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, runner: Runner | None = None) -> float | None:
+    """Median seconds a drafted token costs, drafting k at a time behind CONTEXT tokens."""
+    proposer = proposer.costly
+    room = min(target.max_positions, proposer.max_positions or target.max_positions)
+    length = min(CONTEXT, room - k)
+    if length <= 0:
+        return None
+    runner = runner or graphs.of(target, None)
+    ctx = Context([0] * length, Sampling(), torch.Generator(target.device), target.vocab_size, length + k, target.device, torch.float32,
+                  target, None, runner=runner)
+    ctx.cache = ctx.new_cache(getattr(target, "model", target), length + k)
+    if length > 1:
+        ctx.states = target.verify(torch.zeros(length - 1, dtype=torch.long, device=target.device), ctx.cache, 1, None, proposer.taps)[1]
+    proposer.begin(ctx)
+    try:
+        proposer.observe(ctx, [])
+        first = proposer.propose(ctx, k)        # reads the context once; afterwards only the draft steps remain
+        if first is None or not len(first):
+            return None
+        ctx.states = {tap: rows[-1:] for tap, rows in ctx.states.items()}
+
+        def once() -> None:
+            proposer.observe(ctx, [])           # as if the last token had just been emitted: one token to read, then k - 1 of its own
+            proposer.propose(ctx, k)
+
+        for _ in range(runner.patience):
+            once()
+        return _median(once, repeats, target.device) / (first.levels or len(first))
+    finally:
+        proposer.end()
+        ctx.give_back()
+
+
+def _median(once: Callable[[], object], repeats: int, device: torch.device) -> float:
+    once()
+    return statistics.median(_timed(once, device) for _ in range(repeats))
+
+
+def synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _timed(once: Callable[[], object], device: torch.device) -> float:
+    synchronize(device)
+    start = time.perf_counter()
+    once()
+    synchronize(device)
+    return time.perf_counter() - start

@@ -1,0 +1,70 @@
+"""Two proposers in one: the lookup where its match is long enough, the draft model or head everywhere else."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.methods.base import Context, Draft, Proposer, TargetPass
+from core.methods.prompt_lookup import PromptLookup
+from core.methods.settings import Setting
+from core.models.target import Target
+
+if TYPE_CHECKING:
+    from core.checkpoints.load import Pair
+
+MINIMUM = Setting("lookup_min", int, 3, "shortest match for which the lookup goes before the draft", 1, 16)
+
+
+class Combined(Proposer):
+    """`first` proposes when it can, else `second`; both see every round, so that the caches of neither fall behind.
+
+    After a round that `first` drafted, `second` is told an empty path: none of its own nodes were kept, whatever was emitted.
+    """
+
+    def __init__(self, first: Proposer, second: Proposer) -> None:
+        self.first, self.second = first, second
+        self.name = f"{first.name}+{second.name}"
+        self.taps = second.taps
+        self.side_nodes = max(first.side_nodes, second.side_nodes)
+        self.levels = second.levels
+        self.direct = second.direct
+        self.chosen = self.second
+
+    @classmethod
+    def builder(cls, second: type[Proposer]) -> tuple:
+        """(build, settings) for the registry: the lookup before a proposer of class `second`."""
+        def build(pair: Pair, lookup_min: int, lookup_match: str, **settings) -> Combined:
+            return cls(PromptLookup(max(lookup_min, 3), lookup_min, lookup_match), second.build(pair, **settings))
+
+        match = next(s for s in PromptLookup.settings if s.name == "lookup_match")
+        return build, (MINIMUM, match, *second.settings)
+
+    @property
+    def costly(self) -> Proposer:
+        return self.second
+
+    def begin(self, ctx: Context) -> None:
+        self.first.begin(ctx)
+        self.second.begin(ctx)
+
+    def forget(self) -> None:
+        self.first.forget()
+        self.second.forget()
+
+    def end(self) -> None:
+        self.first.end()
+        self.second.end()
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        self.chosen = self.first
+        draft = self.first.propose(ctx, k)
+        if draft is None:
+            self.chosen = self.second
+            draft = self.second.propose(ctx, k)
+        return draft
+
+    def target_pass(self, target: Target) -> TargetPass:
+        return self.second.target_pass(target) if self.chosen is self.second else super().target_pass(target)
+
+    def observe(self, ctx: Context, path: list[int]) -> None:
+        self.first.observe(ctx, path if self.chosen is self.first else [])
+        self.second.observe(ctx, path if self.chosen is self.second else [])

@@ -1,0 +1,164 @@
+"""Medusa: small heads on the target's last state guess the tokens two, three, ... places ahead, all at once."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.checkpoints.formats import medusa as medusa_format
+from core.checkpoints.formats.medusa import MedusaTensors
+from core.checkpoints.formats.sniff import sniff
+from core.errors import UserError
+from core.methods.base import Context, Draft, Proposer, Rules
+from core.methods.settings import Setting
+from core.methods.static_tree import PRIOR, StaticTree
+from core.models.decoder import Decoder
+from core.models.host_copy import constant
+from core.models.linear import Linear
+from core.models.target import DecoderTarget
+from core.sampling import probs
+from core.sampling.tree import parse_shape
+
+if TYPE_CHECKING:
+    from core.checkpoints.load import Pair
+
+
+class MedusaHeads(nn.Module):
+    """Head h on the state of position i (after the target's final norm) guesses token i + 2 + h:
+    x = x + SiLU(W x + b), layer after layer, logits = lm_head(x). H hidden size, R rows."""
+
+    def __init__(self, heads: MedusaTensors, target: Decoder) -> None:
+        super().__init__()
+        where = {"dtype": target.dtype, "device": target.device}
+        self.target, self.count, self.scale = [target], len(heads.blocks), heads.logit_scale     # in a list: no part of this module
+        self.token_map, self.accuracy = heads.token_map, heads.accuracy
+
+        def linear(weight: Tensor, bias: Tensor | None) -> Linear:
+            with torch.device("meta"):
+                made = Linear(1, 1)
+            made.weight = nn.Parameter(weight.to(**where), requires_grad=False)
+            made.bias = nn.Parameter(bias.to(**where), requires_grad=False) if bias is not None else None
+            return made
+
+        def first(h: int) -> tuple[Tensor, Tensor | None]:
+            return heads.blocks[h][0]
+
+        biases = [first(h)[1] for h in range(self.count)]
+        # all heads read the same state: their first layers are one matrix
+        self.first = linear(torch.cat([first(h)[0] for h in range(self.count)]), None if biases[0] is None else torch.cat(biases))
+        self.later = nn.ModuleList(nn.ModuleList(linear(w, b) for w, b in layers[1:]) for layers in heads.blocks)
+        self.lm_heads = nn.ModuleList(linear(w, None) for w in heads.lm_heads)
+
+    def forward(self, state: Tensor) -> Tensor:
+        """state [..., H], before the target's final norm -> logits [..., heads, R]."""
+        h = self.target[0].norm(state)
+        x = h.unsqueeze(-2)
+        x = x + F.silu(self.first(h).unflatten(-1, (self.count, -1)))
+        if len(self.later[0]):
+            rows = []
+            for one, layers in zip(x.unbind(-2), self.later):
+                for layer in layers:
+                    one = one + F.silu(layer(one))
+                rows.append(one)
+            x = torch.stack(rows, -2)
+        if len(self.lm_heads) == self.count:
+            logits = torch.stack([head(one) for head, one in zip(self.lm_heads, x.unbind(-2))], -2)
+        else:
+            logits = (self.lm_heads[0] if len(self.lm_heads) else self.target[0].head)(x)
+        return logits if self.scale == 1 else logits * self.scale
+
+    def pack(self) -> None:
+        for module in self.modules():
+            if isinstance(module, Linear):
+                module.pack()
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """A region: the first k heads' likeliest tokens, as a chain or along a tree. No cache."""
+    heads: MedusaHeads
+    rules: Rules
+    k: int
+    tree: StaticTree | None
+
+    def __call__(self, cache: None, state: Tensor, seen: Tensor | None) -> tuple:
+        """state [Ht] of the last token in the target's cache, seen [V] -> parts of the draft."""
+        raw, mapped, tree, device = self.heads(state)[:self.k], self.heads.token_map, self.tree, state.device
+        if mapped is None:
+            raw = raw[:, :self.rules.vocab_size]
+        elif seen is not None:
+            seen = seen[mapped]
+        width = 1 if tree is None else 1 + max(tree.ranks)
+        best = probs.scores(raw, self.rules.sampling, seen).topk(width).indices                     # [k, width]
+        if mapped is not None:
+            best = mapped[best]
+        if tree is None:
+            return (best[:, 0],)
+        tokens = best[constant(tuple(d - 1 for d in tree.depths), device), constant(tree.ranks, device)]
+        return tokens, None, None, constant(tree.parents, device), tree.levels
+
+
+class Medusa(Proposer):
+    """Cai et al. 2024. Children are a head's likeliest tokens, whatever they were continued from: deterministic, so q is one-hot."""
+
+    name = "medusa"
+    settings = (
+        Setting("tree", str, "auto", "auto: the sparse tree that the heads' accuracy makes best; chain; or candidates per depth like 3x2x1"),
+        Setting("tree_tokens", int, 7, "nodes of a drafted tree", 1, 128),
+    )
+
+    def __init__(self, heads: MedusaHeads, tree: str = "auto", tree_tokens: int = 7) -> None:
+        """Raises UserError for a tree that is none, or deeper than there are heads."""
+        self.heads, self.tap = heads, heads.target[0].config.num_layers
+        self.taps = (self.tap,)
+        self.tree: StaticTree | None = None
+        if tree in ("auto", "static"):
+            self.tree = StaticTree.best(heads.accuracy or [PRIOR] * heads.count, tree_tokens)
+        elif tree != "chain":
+            shape = parse_shape(tree)
+            if len(shape) > heads.count:
+                raise UserError(f"--tree {tree} is {len(shape)} levels deep; there are {heads.count} Medusa heads.", "shape_deep",
+                                setting="tree", n=len(shape), most=heads.count)
+            self.tree = StaticTree.full(shape)
+        rows = heads.target[0].config.vocab_size if heads.token_map is None else heads.token_map.shape[0]
+        if self.tree is not None and max(self.tree.ranks) >= rows:
+            raise UserError(f"--tree {tree} asks for {1 + max(self.tree.ranks)} candidates; these heads know {rows} tokens.", "shape_wide",
+                            setting="tree", n=1 + max(self.tree.ranks), most=rows)
+        if self.tree is not None:
+            self.side_nodes, self.levels = self.tree.nodes, self.tree.levels
+        self.state: Tensor | None = None            # [Ht], of the last token in the target's cache
+
+    @classmethod
+    def build(cls, pair: Pair, **settings) -> Medusa:
+        if not isinstance(pair.target, DecoderTarget):
+            raise UserError("Medusa heads read the last state of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
+        target = pair.target.model
+
+        def load(folder: Path) -> MedusaHeads:
+            heads = MedusaHeads(medusa_format.read(folder, sniff(folder), target.config, target.device), target)
+            if target.device.type == "cpu":
+                heads.pack()
+            return heads
+
+        return cls(pair.head("medusa", load), **settings)
+
+    def begin(self, ctx: Context) -> None:
+        self.state = None
+
+    def end(self) -> None:
+        self.state = None
+
+    def observe(self, ctx: Context, path: list[int]) -> None:
+        if ctx.states:
+            self.state = ctx.states[self.tap][-1]
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        k = min(k, self.heads.count)
+        if k <= 0 or self.state is None:
+            return None
+        guesses = Guesses(self.heads, ctx.rules, k, self.tree.cut(k) if self.tree is not None else None)
+        return Draft(*ctx.runner.run(guesses, None, 0, self.state, ctx.seen))

@@ -1,0 +1,82 @@
+"""Prompt lookup: what followed the last few tokens earlier in the prompt or output is proposed again. No model, no cost."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import UserError
+from core.methods.base import Context, Draft, Proposer
+from core.methods.settings import Setting
+from core.models.host_copy import send
+
+if TYPE_CHECKING:
+    from core.checkpoints.load import Pair
+
+
+class NgramIndex:
+    """Every n-gram of a growing text -> the position behind it. A token costs one dictionary entry for each n, however long the text.
+
+    The n-gram that ends the text is entered only when a token follows it, so that a look-up never finds the end itself.
+    """
+
+    def __init__(self, low: int, high: int, recent: bool) -> None:
+        self.low, self.high, self.recent = low, high, recent
+        self.places: dict[tuple[int, ...], int] = {}
+        self.read = 0       # tokens taken in so far
+
+    def extend(self, tokens: list[int]) -> None:
+        """Take in tokens[read:]."""
+        for end in range(max(self.read, 1), len(tokens)):
+            for n in range(self.low, min(self.high, end) + 1):
+                key = tuple(tokens[end - n:end])
+                if self.recent or key not in self.places:
+                    self.places[key] = end
+        self.read = len(tokens)
+
+    def find(self, tokens: list[int]) -> int | None:
+        """Position of what followed the longest known n-gram that ends `tokens`."""
+        for n in range(min(self.high, len(tokens)), self.low - 1, -1):
+            place = self.places.get(tuple(tokens[-n:]))
+            if place is not None:
+                return place
+        return None
+
+
+class PromptLookup(Proposer):
+    """Saxena 2023 (prompt lookup decoding); Yang et al. 2023 (LLMA). A deterministic draft: q is one-hot.
+
+    A match whose continuation reaches the end of the text goes on with what it has just proposed, as LZ77 does, so that a
+    period of one token is drafted to the full length too.
+    """
+
+    name = "lookup"
+    settings = (
+        Setting("ngram_max", int, 3, "longest run of tokens looked for, tried first", 1, 16),
+        Setting("ngram_min", int, 1, "shortest run of tokens that counts as a match", 1, 16),
+        Setting("lookup_match", str, "recent", "which of several matches: first or recent", choices=("first", "recent")),
+    )
+
+    def __init__(self, ngram_max: int = 3, ngram_min: int = 1, lookup_match: str = "recent") -> None:
+        if ngram_min > ngram_max:
+            raise UserError(f"--ngram-min {ngram_min} is more than --ngram-max {ngram_max}.", "more_than", setting="ngram_min", other="ngram_max",
+                            low=ngram_min, high=ngram_max)
+        self.low, self.high, self.recent = ngram_min, ngram_max, lookup_match == "recent"
+        self.index: NgramIndex | None = None
+
+    @classmethod
+    def build(cls, pair: Pair, **settings) -> PromptLookup:
+        return cls(**settings)
+
+    def begin(self, ctx: Context) -> None:
+        self.index = NgramIndex(self.low, self.high, self.recent)
+
+    def end(self) -> None:
+        self.index = None
+
+    def propose(self, ctx: Context, k: int) -> Draft | None:
+        tokens = ctx.tokens
+        self.index.extend(tokens)
+        place = self.index.find(tokens)
+        if place is None:
+            return None
+        period = len(tokens) - place
+        return Draft(send([tokens[place + i % period] for i in range(k)], ctx.device))

@@ -1,0 +1,82 @@
+"""The registry of methods: name -> how to build its proposer and what to tell people. A new proposer adds one entry."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from core.checkpoints.load import Pair
+from core.errors import UserError
+from core.methods import catalog
+from core.methods.base import Proposer
+from core.methods.combined import Combined
+from core.methods.draft_model import DraftModel
+from core.methods.eagle import Eagle
+from core.methods.early_exit import EarlyExit
+from core.methods.medusa import Medusa
+from core.methods.prompt_lookup import PromptLookup
+from core.methods.settings import Setting, complete
+from core.methods.suffix import Suffix
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str                                       # core.methods.catalog has its label
+    build: Callable[..., Proposer]                  # build(pair, **settings)
+    settings: tuple[Setting, ...] = ()
+    needs: str | None = None                        # the draft it needs in Pair.drafts, None = nothing
+    drafts: bool = True                             # whether --draft-len means anything
+
+    @property
+    def label(self) -> str:
+        return catalog.LABELS[self.name]
+
+    def proposer(self, pair: Pair, given: dict[str, Any] | None = None) -> Proposer:
+        """Raises UserError for a setting that is unknown or out of range, or a draft that the pair does not have."""
+        return self.build(pair, **complete(self.settings, given or {}, self.name))
+
+
+METHODS = {m.name: m for m in (
+    Method("draft", DraftModel.build, DraftModel.settings, needs="draft"),
+    Method("eagle", Eagle.build, Eagle.settings, needs="eagle"),
+    Method("medusa", Medusa.build, Medusa.settings, needs="medusa"),
+    Method("lookup", PromptLookup.build, PromptLookup.settings),
+    Method("suffix", Suffix.build, Suffix.settings),
+    Method("lookup+draft", *Combined.builder(DraftModel), needs="draft"),
+    Method("lookup+eagle", *Combined.builder(Eagle), needs="eagle"),
+    Method("early-exit", EarlyExit.build, EarlyExit.settings),
+    Method("plain", lambda pair: Proposer(), drafts=False),
+)}
+
+
+def get(name: str) -> Method:
+    if name not in METHODS:
+        raise UserError(f"There is no method {name!r}; known: {', '.join(METHODS)}.")
+    return METHODS[name]
+
+
+def available(pair: Pair) -> list[Method]:
+    """The methods that this pair can run."""
+    return [m for m in METHODS.values() if m.needs is None or m.needs in pair.drafts]
+
+
+def need_given(pair: Pair, chosen: list[Method]) -> None:
+    """Raises UserError when the user named a draft that none of the chosen methods is for."""
+    if pair.given is not None and all(m.drafts and m.needs != pair.given for m in chosen):
+        raise UserError(f"The draft given with --draft is for --method {pair.given}; {', '.join(m.name for m in chosen)} would not use it.")
+
+
+def all_settings() -> dict[str, Setting]:
+    """Every method's settings by name, for the command line. Methods that share a name share its meaning."""
+    return {s.name: s for m in METHODS.values() for s in m.settings}
+
+
+def default_words(name: str) -> str:
+    """The default of a setting in words; methods that share its name may start from different values."""
+    by_value: dict[Any, list[str]] = {}
+    for m in METHODS.values():
+        for s in m.settings:
+            if s.name == name:
+                by_value.setdefault(s.default, []).append(m.name)
+    usual, *others = sorted(by_value, key=lambda value: -len(by_value[value]))
+    return "; ".join([f"default {usual}", *(f"{', '.join(by_value[value])}: {value}" for value in others)])

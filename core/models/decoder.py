@@ -1,0 +1,218 @@
+"""Our own compact Llama-family decoder: Llama, Mistral, Qwen2, Qwen3, SmolLM.
+
+Shapes: B rows, K tokens of this pass, H hidden size, D head size, V vocabulary. A pass appends K entries to the cache and does
+not look back at what lies behind `cache.length`, so rolling back is setting that number.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.models import flash, rope
+from core.models.cache import KVCache, Window
+from core.models.config import DecoderConfig
+from core.models.flash import LowerRight, Reach
+from core.models.linear import Linear
+
+Mask = Tensor | LowerRight | Reach | None      # additive [G*K, entries that the cache shows]; None: causal over this pass alone (or K = 1)
+
+
+@dataclass
+class PassShape:
+    """Places and sight of the K tokens of one pass that is not a plain chain (core.sampling.tree makes it)."""
+    depth: Tensor       # [K] int64, position behind the cache's length
+    allowed: Tensor     # [K, K] bool: row may attend to column (itself and its ancestors)
+
+
+class Layer(nn.Module):
+    def __init__(self, c: DecoderConfig, **where) -> None:
+        super().__init__()
+        self.c = c
+        heads = c.num_heads + 2 * c.num_kv_heads
+        self.input_norm = nn.Parameter(torch.ones(c.hidden_size, **where))
+        self.qkv = Linear(c.hidden_size, heads * c.head_dim, c.qkv_bias, **where)
+        self.o = Linear(c.num_heads * c.head_dim, c.hidden_size, c.o_bias, **where)
+        self.post_norm = nn.Parameter(torch.ones(c.hidden_size, **where))
+        self.gate_up = Linear(c.hidden_size, 2 * c.intermediate_size, c.mlp_bias, **where)
+        self.down = Linear(c.intermediate_size, c.hidden_size, c.mlp_bias, **where)
+        self.q_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
+        self.k_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
+
+    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
+        x = x + self.attention(self.norm(x, self.input_norm), cache, index, cos, sin, mask)
+        gate, up = self.gate_up(self.norm(x, self.post_norm)).chunk(2, -1)
+        return x + self.down(F.silu(gate) * up)
+
+    def norm(self, x: Tensor, weight: Tensor) -> Tensor:
+        return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
+
+    def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
+        """x [B, K, H] -> [B, K, H]."""
+        c, (B, K, _) = self.c, x.shape
+        group = c.num_heads // c.num_kv_heads
+        heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # q heads, then k heads, then v heads
+        qk, v = heads.split([c.num_heads + c.num_kv_heads, c.num_kv_heads], 2)
+        if c.qk_norm:
+            q, k = qk.split([c.num_heads, c.num_kv_heads], 2)
+            qk = torch.cat([self.norm(q, self.q_norm), self.norm(k, self.k_norm)], 2)
+        halves = qk.unflatten(-1, (2, c.head_dim // 2))                           # rotate-half as a flip of two halves
+        qk = torch.addcmul(halves * cos, halves.flip(-2), sin).flatten(-2)
+        q, k = qk.split([c.num_heads, c.num_kv_heads], 2)
+        k, v = k.transpose(1, 2), v.transpose(1, 2)                               # [B, kv heads, K, D]
+        if cache is not None:
+            k, v = cache.write(index, k, v)
+        if isinstance(mask, Reach):
+            return self.o(mask.attend(q, k, v).reshape(B, K, -1))
+        if K > 1 and (mask is None or isinstance(mask, LowerRight)):
+            bias = None if mask is None else mask.bias
+            out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=bias, is_causal=bias is None, enable_gqa=group > 1)
+            return self.o(out.transpose(1, 2).reshape(B, K, -1))
+        # the queries that share a kv head become more rows of one attention: keys are read once and never repeated
+        q = q.view(B, K, c.num_kv_heads, group, c.head_dim).permute(0, 2, 3, 1, 4).reshape(B, c.num_kv_heads, group * K, c.head_dim)
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        out = out.view(B, c.num_kv_heads, group, K, c.head_dim).permute(0, 3, 1, 2, 4)
+        return self.o(out.reshape(B, K, -1))
+
+
+class Decoder(nn.Module):
+    """Embedding, layers, final norm, head. Weights come from core.checkpoints.weights; `ids_map` gives a reduced head's target ids."""
+
+    def __init__(self, config: DecoderConfig, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu",
+                 head_size: int | None = None) -> None:
+        super().__init__()
+        c, where = config, {"dtype": dtype, "device": device}
+        self.config = c
+        self.embed = nn.Parameter(torch.empty(c.vocab_size, c.hidden_size, **where))
+        self.layers = nn.ModuleList(Layer(c, **where) for _ in range(c.num_layers))
+        self.final_norm = nn.Parameter(torch.ones(c.hidden_size, **where))
+        self.head = Linear(c.hidden_size, head_size or c.vocab_size, **where)
+        if c.tied_head and head_size is None:
+            self.head.weight = self.embed
+        self._rope: tuple[Tensor, Tensor] | None = None
+        self._masks: Tensor | None = None
+
+    @property
+    def device(self) -> torch.device:
+        return self.embed.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.embed.dtype
+
+    def new_cache(self, capacity: int, rows: int = 1) -> KVCache:
+        c = self.config
+        return KVCache(c.num_layers, rows, c.num_kv_heads, capacity, c.head_dim, self.dtype, self.device)
+
+    def pack(self) -> None:
+        """Prepare for fast inference on this CPU; training afterwards is not possible."""
+        for module in self.modules():
+            if isinstance(module, Linear):
+                module.pack(keep_weight=module is self.head and module.weight is self.embed)
+
+    def forward(self, ids: Tensor, cache: KVCache | None = None, shape: PassShape | None = None) -> Tensor:
+        """ids [B, K] -> logits [B, K, head size] in the model's dtype; appends K entries to the cache."""
+        return self.logits(self.run(ids, cache, shape)[0])
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return self.head(self.norm(hidden))
+
+    def norm(self, hidden: Tensor) -> Tensor:
+        return F.rms_norm(hidden, self.final_norm.shape, self.final_norm, self.config.rms_norm_eps)
+
+    def run(self, ids: Tensor, cache: KVCache | Window | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
+            layers: Sequence[int] | None = None, taps: Sequence[int] = (), advance: bool = True) -> tuple[Tensor, dict[int, Tensor]]:
+        """The layers without norm and head. Returns (hidden [B, K, H] after the last of `layers`, taps: layer -> its input).
+
+        hidden: start from these states instead of the embeddings. layers: which to run, in order (default all); with
+        advance=False the cache's length stays, so that the remaining layers can follow in a later call.
+        """
+        K, start = ids.shape[1], cache.length if cache is not None else 0
+        if isinstance(cache, Window):
+            cos, sin, mask = self._within(cache, K, shape)
+        else:
+            positions = start + shape.depth if shape is not None else slice(start, start + K)
+            cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))  # [K, 1, 2, D/2]
+            mask = self._mask(start, K, shape)
+        x = F.embedding(ids, self.embed) if hidden is None else hidden
+        tapped: dict[int, Tensor] = {}
+        for i in range(self.config.num_layers) if layers is None else layers:
+            if i in taps:
+                tapped[i] = x
+            x = self.layers[i](x, cache, i, cos, sin, mask)
+        if self.config.num_layers in taps:
+            tapped[self.config.num_layers] = x
+        if cache is not None and advance:
+            cache.length = start + K
+        return x, tapped
+
+    def _within(self, window: Window, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Mask]:
+        """cos, sin and mask of a pass whose place is known on the device alone."""
+        c, chain = self.config, shape is None
+        positions = window.places(K) if chain else window.start + window.length + shape.depth
+        sliding = c.sliding_window if c.sliding_window is not None and window.bucket > c.sliding_window else None
+        if chain and sliding is None and window.rows == 1 and not self.flash_refusal:
+            return *self.rotary(window, positions), Reach.of(window.start + (window.length + K), K, window.bucket)
+        if chain:
+            mask = window.mask(positions, self.dtype, sliding)
+        else:
+            mask = window.tree_mask(shape.allowed, window.length, self.dtype, shape.depth, sliding)
+        return *self.rotary(window, positions), self.per_group(mask)
+
+    @property
+    def flash_refusal(self) -> str:
+        """Why captured chains keep a mask in memory, "" where they do not."""
+        c = self.config
+        return flash.refusal(self.device, self.dtype, c.num_heads, c.num_kv_heads, c.head_dim)
+
+    def rotary(self, window: Window, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """cos and sin [K, 1, 2, D/2] of positions [K], for a captured pass."""
+        window.tables = self._rope_tables(window.bucket)
+        return tuple(t.index_select(0, positions).unsqueeze(1) for t in window.tables)
+
+    def per_group(self, mask: Tensor) -> Tensor:
+        """[K, ...] -> [G*K, ...]: once for each query head of a kv head."""
+        group = self.config.num_heads // self.config.num_kv_heads
+        return mask.repeat(group, 1) if group > 1 else mask
+
+    def _rope_tables(self, length: int) -> tuple[Tensor, Tensor]:
+        if self._rope is None or self._rope[0].shape[0] < length or self._rope[0].dtype != self.dtype:
+            size = max(length, min(self.config.max_positions, max(4096, 2 * length)))
+            self._rope = rope.tables(self.config, size, self.dtype, self.device)
+        return self._rope
+
+    def _mask(self, start: int, K: int, shape: PassShape | None) -> Mask:
+        """Additive mask [G*K, start + K], or what Layer.attention takes instead."""
+        window = self.config.sliding_window
+        sliding = window is not None and start + K > window
+        if shape is None and not sliding and (K == 1 or start == 0):
+            return None
+        if shape is None and not sliding:
+            if flash.takes(self.device, self.dtype):
+                return LowerRight.of(K, start + K)
+            mask = self._causal(start, K)
+        else:
+            query = start + (shape.depth if shape is not None else torch.arange(K, device=self.device))
+            key = torch.cat([torch.arange(start, device=self.device), query])
+            allowed = key <= query[:, None]
+            if shape is not None:
+                allowed[:, start:] = shape.allowed
+            if window is not None:
+                allowed &= key > query[:, None] - window
+            mask = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device).masked_fill_(~allowed, -torch.inf)
+        return self.per_group(mask)
+
+    def _causal(self, start: int, K: int) -> Tensor:
+        """[K, start + K], a window of one band matrix kept for all rounds: value at (i, j) depends on j - i - start alone."""
+        bank = self._masks
+        if bank is None or bank.shape[0] < K or bank.shape[1] - bank.shape[0] < start or bank.dtype != self.dtype:
+            rows = max(16, K)
+            past = max(2 * start, 1024)
+            i, j = torch.arange(rows, device=self.device), torch.arange(past + rows, device=self.device)
+            bank = torch.zeros(rows, past + rows, dtype=self.dtype, device=self.device)
+            self._masks = bank.masked_fill_(j > i[:, None] + past, -torch.inf)
+        past = self._masks.shape[1] - self._masks.shape[0]
+        return self._masks[:K, past - start:past + K]

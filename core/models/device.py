@@ -1,0 +1,34 @@
+"""--device and --dtype -> torch's, checked against this machine."""
+from __future__ import annotations
+
+import torch
+
+from core.errors import EnvironmentFailure, UserError
+from core.models import linear
+
+
+def pick_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UserError(f"--device {name!r} is not a device; take cpu, cuda or cuda:0.") from None
+    if device.type not in ("cpu", "cuda"):
+        raise UserError(f"--device must be cpu or cuda, not {name!r}.")
+    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index is not None and device.index >= torch.cuda.device_count())):
+        raise EnvironmentFailure(f"This machine has no {name}: take --device cpu.")
+    return device
+
+
+def pick_dtype(name: str, device: torch.device) -> torch.dtype:
+    """auto: bf16 where the hardware computes it, else float16 on a GPU and float32 on a CPU."""
+    known = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    known |= {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if name == "auto":
+        if device.type == "cuda":
+            return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+        return torch.bfloat16 if linear.can_pack() else torch.float32
+    if name not in known:
+        raise UserError(f"--dtype {name!r} is not known; take auto, float32, float64, bfloat16 or float16.")
+    return known[name]

@@ -1,0 +1,78 @@
+"""The one interface through which the loop sees a target, whatever model is behind it."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from core.models.decoder import Decoder, PassShape
+from core.models.graphs import Runner
+
+PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
+
+
+class Cache(Protocol):
+    length: int
+
+    def truncate(self, length: int) -> None: ...
+
+
+class Target(Protocol):
+    vocab_size: int                 # ids that may be emitted; rows that only pad the head are cut off
+    max_positions: int
+    eos_ids: tuple[int, ...]
+    device: torch.device
+    dtype: torch.dtype
+
+    def new_cache(self, capacity: int) -> Cache: ...
+
+    def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
+               taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]: ...
+
+
+class ModelTarget:
+    """What all targets take from their model."""
+
+    def __init__(self, model: Any, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
+        self.model = model
+        self.vocab_size = min(vocab_size or model.config.vocab_size, model.config.vocab_size)
+        self.max_positions = model.config.max_positions
+        self.eos_ids = model.config.eos_ids if eos_ids is None else eos_ids
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.model.dtype
+
+    def new_cache(self, capacity: int) -> Cache:
+        return self.model.new_cache(capacity)
+
+
+class DecoderTarget(ModelTarget):
+    """A target that runs on our own decoder."""
+
+    def __init__(self, model: Decoder, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
+        super().__init__(model, vocab_size, eos_ids)
+        self.graphs: Runner | None = None       # made by the first run that captures
+        self.direct: str | None = None          # why its passes cannot be captured, in words: for weights of another library
+
+    def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
+               taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
+        """ids [K] go through in one pass (a long prompt in several).
+
+        Returns logits [last, vocab_size] of the last positions and, for each layer in `taps`, its input states [K, H]
+        (tap = number of layers: the output of the last one, before the final norm).
+        """
+        parts: list[dict[int, Tensor]] = []
+        while ids.shape[0] - PREFILL >= last:          # the last pass holds all positions whose logits are wanted
+            parts.append(self.model.run(ids[None, :PREFILL], cache, taps=taps)[1])
+            ids = ids[PREFILL:]
+        hidden, tapped = self.model.run(ids[None], cache, shape, taps=taps)
+        parts.append(tapped)
+        states = {tap: torch.cat([part[tap][0] for part in parts]) for tap in taps}
+        return self.model.logits(hidden[0, -last:])[:, :self.vocab_size], states

@@ -1,0 +1,131 @@
+"""A request -> a running, recorded decode. The command line, the page, benchmarks and tests all come through here."""
+from __future__ import annotations
+
+import gc
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
+from importlib import metadata
+from typing import Any
+
+import torch
+
+from core.checkpoints.load import Pair
+from core.decoding.loop import Decoding, Options
+from core.measuring import costs, stats
+from core.methods import registry
+from core.methods.base import Proposer
+from core.methods.settings import complete
+from core.models import graphs
+from core.trace import Round, Totals, Trace
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to decode and how. Either `prompt` (one user turn; `raw` skips the chat template) or `prompt_ids`."""
+    prompt: str | None = None
+    prompt_ids: tuple[int, ...] | None = None
+    system: str | None = None
+    raw: bool = False
+    method: str = "draft"
+    options: Options = field(default_factory=Options)
+    settings: dict[str, Any] = field(default_factory=dict)     # the method's own
+    after_ids: tuple[int, ...] = ()     # a branch: output that is already given, as ids ...
+    after_text: str = ""                # ... and as text behind them; decoding goes on from there
+
+    def ids(self, pair: Pair) -> list[int]:
+        """All ids that run before the first new token."""
+        if self.prompt_ids is not None:
+            ids = list(self.prompt_ids)
+        else:
+            ids = pair.text.encode(self.prompt) if self.raw else pair.text.chat(self.prompt, self.system)
+        return ids + list(self.after_ids) + (pair.text.encode(self.after_text, special=False) if self.after_text else [])
+
+
+class Run:
+    """One recorded run: `rounds()` to drive it, then `totals`. `facts` is the trace's `run`."""
+
+    def __init__(self, pair: Pair, request: Request, measured: dict[str, Any] | None = None) -> None:
+        """measured: costs from an earlier `costs.measure`; None measures them now (about half a second on a small CPU)."""
+        method = registry.get(request.method)
+        self.pair, self.request = pair, request
+        with pair.enough():            # a draft's weights are read here, if no run has done so yet
+            proposer = method.proposer(pair, request.settings)
+            if measured is None:
+                measured = costs.measure(pair.target, proposer, runner=graphs.of(pair.target, request.options.graphs))
+        self.ids = request.ids(pair)
+        self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None)
+        self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
+        if proposer.direct and not self.facts["graphs"].startswith("off"):
+            self.facts["graphs"] += f", the draft directly: {proposer.direct}"
+        self.memory = stats.PeakMemory(pair.target.device)
+        with pair.enough():
+            self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
+        self.done: list[Round] = []
+        self.totals: Totals | None = None
+
+    def _steps(self, rounds: Iterator[Round]) -> Iterator[Round]:
+        """Each round under the pair's guard, what its reader does between two of them not."""
+        while True:
+            with self.pair.enough():
+                round_ = next(rounds, None)
+            if round_ is None:
+                return
+            yield round_
+
+    def rounds(self) -> Iterator[Round]:
+        """Decode; also when broken off (close(), Ctrl-C) `totals` is there afterwards, with stop "cancelled"."""
+        rounds = iter(self.decoding)
+        try:
+            for round_ in self._steps(rounds):
+                self.done.append(round_)
+                yield round_
+        finally:
+            rounds.close()
+            text = self.decoding.output_text
+            self.totals = stats.totals(self.done, text, self.decoding.stop, self.memory.bytes())
+
+    def plain(self) -> Iterator[list[Round]]:
+        """Plain decoding of the same prompt to the same number of tokens, EOS and stop strings ignored: the same work.
+
+        Yields the rounds so far after each token, so that a visitor who leaves ends it.
+        """
+        options = replace(self.request.options, max_new_tokens=self.totals.new_tokens, ignore_eos=True, stop=(), record=False)
+        with self.pair.enough():
+            rounds = iter(Decoding(self.pair.target, Proposer(), self.ids, options, self.pair.text))
+        so_far: list[Round] = []
+        try:
+            for round_ in self._steps(rounds):
+                so_far.append(round_)
+                yield so_far
+        finally:
+            rounds.close()
+            gc.collect()
+
+    def trace(self, plain: dict[str, Any] | None = None) -> Trace:
+        return Trace(self.facts, self.done, self.totals, plain)
+
+
+def facts(pair: Pair, request: Request, method: registry.Method, ids: Sequence[int], measured: dict[str, Any],
+          tree: bool = False) -> dict[str, Any]:
+    options = request.options
+    kind = options.verify if options.verify != "chain" or not tree else "tree"
+    return {"target": pair.target_name, "draft": pair.draft_name(method.needs) if method.needs else None, "method": method.name,
+            "verify": kind, "lossless": kind != "typical" or not method.drafts, "device": str(pair.target.device),
+            "dtype": str(pair.target.dtype).removeprefix("torch."), "prompt": request.prompt, "prompt_ids": list(ids),
+            "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
+            "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
+            "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
+            "graphs": graphs.of(pair.target, options.graphs).label,
+            "costs": measured, "weights": dict(pair.weights), **pair.notes, "software": software(),
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}
+
+
+def software() -> dict[str, Any]:
+    try:
+        own = metadata.version("specscope")
+    except metadata.PackageNotFoundError:       # run from a checkout with torch alone
+        own = "checkout"
+    return {"specscope": own, "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
+            "threads": torch.get_num_threads()}

@@ -1,0 +1,72 @@
+"""Shape of a drafted tree, as tensors made on the device from each node's parent. A chain is a tree without siblings."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.errors import UserError
+from core.models.decoder import PassShape
+from core.models.host_copy import constant
+
+
+@dataclass
+class Tree:
+    """N drafted nodes below the root (the last emitted token). Nodes stand behind their parents, siblings in the order of testing."""
+    parents: Tensor         # [N] int64, -1 = root
+    ancestors: Tensor       # [N, N] bool: column is the row itself or lies above it
+    earlier: Tensor         # [N, N] bool: column is a sibling tested before the row
+
+    @property
+    def depth(self) -> Tensor:
+        """[N], 1 for the root's children."""
+        return self.ancestors.sum(1)
+
+    @classmethod
+    def of(cls, parents: Tensor, levels: int) -> Tree:
+        """parents [N]; levels: an upper bound of the depth (known to the host, so that nothing waits for the device)."""
+        n = parents.shape[0]
+        ancestors = torch.eye(n, dtype=torch.bool, device=parents.device)
+        above = parents
+        for _ in range(levels - 1):
+            inside = above >= 0
+            ancestors |= torch.zeros_like(ancestors).scatter_(1, above.clamp_min(0)[:, None], inside[:, None])
+            above = torch.where(inside, parents[above.clamp_min(0)], above)
+        order = torch.arange(n, device=parents.device)
+        earlier = (parents[:, None] == parents[None]) & (order[:, None] > order[None])
+        return cls(parents, ancestors, earlier)
+
+    def pass_shape(self, pending: int) -> PassShape:
+        """Shape of one pass that feeds `pending` context tokens (the last is the root) and then the N nodes."""
+        n = self.parents.shape[0]
+        depth = torch.cat([torch.arange(pending, device=self.parents.device), pending - 1 + self.depth])
+        allowed = torch.ones(pending + n, pending + n, dtype=torch.bool, device=self.parents.device).tril_()
+        allowed[pending:, pending:] = self.ancestors
+        return PassShape(depth, allowed)
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """`3x2x1` -> candidates per depth. Raises UserError."""
+    parts = text.lower().split("x")
+    if not all(p.isdecimal() and len(p) < 9 and int(p) > 0 for p in parts):
+        raise UserError(f"--tree wants chain, auto or candidates per depth like 3x2x1, not {text[:40]!r}.", "shape", setting="tree", given=text[:40])
+    shape = tuple(map(int, parts))
+    nodes, width = 0, 1
+    for branches in shape:
+        width *= branches
+        nodes += width
+    if nodes > 128:
+        raise UserError(f"--tree {text} has {nodes} nodes; at most 128 fit one pass.", "shape_big", setting="tree", n=nodes, most=128)
+    return shape
+
+
+def fixed(shape: tuple[int, ...], device: torch.device) -> Tensor:
+    """Parents [N] of the full tree with shape[d] children below every node of depth d, level by level."""
+    parents, level, start = [], [-1], 0
+    for branches in shape:
+        below = [p for p in level for _ in range(branches)]
+        parents += below
+        level = list(range(start, start + len(below)))
+        start += len(below)
+    return constant(tuple(parents), torch.device(device))

@@ -1,0 +1,182 @@
+"""What a visitor may ask for, checked on the server at every event; the browser's sliders are only a convenience."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from core.runs.engine import RunRequest  # light: torch comes with the loading thread
+from spec_ui import words
+
+PROMPT_CHARS = 4000
+NEW_TOKENS = (1, 256)
+DRAFT_LEN = (1, 10)
+TEMPERATURE = (0.0, 2.0)
+SEED = (0, 2**32 - 1)
+RUN_SECONDS = 60
+WAITING = 40
+BRANCH_CHARS = 4000
+BRANCH_IDS = 512
+SETTING_HIGH = 64  # no tree of more nodes from the page
+SETTING_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,x-]{0,31}|")
+LAST_ID = 2**31 - 1
+
+
+class Refused(Exception):
+    """One clear sentence for the page, in any of its languages. A value `name` that is a key of ours is translated too."""
+
+    def __init__(self, key: str, **values: object) -> None:
+        self.key, self.values = key, values
+        super().__init__(self.sentence(words.DEFAULT))
+
+    def sentence(self, lang: object) -> str:
+        values = dict(self.values)
+        name = values.get("name")
+        if isinstance(name, str) and name.startswith("name."):
+            values["name"] = words.text(lang, name)
+        elif isinstance(name, str) and name.startswith("setting."):
+            values["name"] = words.setting(lang, name.removeprefix("setting."))
+        return words.text(lang, self.key, **values)
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise Refused("bad.number", name=name)
+    return float(value)
+
+
+def _whole(value: object, name: str, bounds: tuple[int, int]) -> int:
+    number = _number(value, name)
+    if number != int(number) or not bounds[0] <= number <= bounds[1]:
+        raise Refused("bad.whole", name=name, low=bounds[0], high=bounds[1])
+    return int(number)
+
+
+def _whole_text(text: str) -> str:
+    """A lone surrogate half is no character: no tokenizer can encode it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def check_prompt(prompt: object) -> str:
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise Refused("bad.prompt")
+    if len(prompt) > PROMPT_CHARS:
+        raise Refused("bad.prompt_long", n=len(prompt), most=PROMPT_CHARS)
+    return _whole_text(prompt)
+
+
+def check_method(method: object, known: Sequence[str]) -> str:
+    if not isinstance(method, str) or method not in known:
+        raise Refused("said.choose_method")
+    return method
+
+
+def check_settings(given: object, details: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A method's own settings from the page (JSON text: {"given": {name: value}}); those left alone are left out."""
+    if given in (None, ""):
+        return {}
+    if not isinstance(given, str) or len(given) > 20_000:
+        raise Refused("bad.settings")
+    try:
+        chosen = json.loads(given)["given"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Refused("bad.settings") from None
+    if not isinstance(chosen, dict):
+        raise Refused("bad.settings")
+    known = {d["name"]: d for d in details}
+    if set(chosen) - set(known):
+        raise Refused("bad.setting")
+    return {name: _setting(value, known[name]) for name, value in chosen.items() if value is not None}
+
+
+def _setting(value: object, d: dict[str, Any]) -> Any:
+    name, kind = f"setting.{d['name']}", d["kind"]
+    if kind == "bool":
+        if not isinstance(value, bool):
+            raise Refused("bad.choice", name=name)
+        return value
+    if d.get("choices"):
+        if value not in d["choices"]:
+            raise Refused("bad.choice", name=name)
+        return value
+    if kind in ("int", "float"):
+        low = d["low"] if d.get("low") is not None else 0
+        high = min(SETTING_HIGH, d["high"]) if d.get("high") is not None else SETTING_HIGH
+        if kind == "int":
+            return _whole(value, name, (int(low), int(high)))
+        number = _number(value, name)
+        if not low <= number <= high:
+            raise Refused("bad.range", name=name, low=f"{low:g}", high=f"{high:g}")
+        return number
+    if not isinstance(value, str) or not SETTING_TEXT.fullmatch(value):
+        raise Refused("bad.text", name=name, default=d.get("default") or "chain")
+    return value
+
+
+def check_branch(data: object) -> dict[str, Any]:
+    """What the page asks to go on from: {"prompt", "base", "after_ids", "after_text", "shown"}."""
+    if not isinstance(data, dict):
+        raise Refused("bad.branch")
+    ids, text, shown, base = data.get("after_ids"), data.get("after_text"), data.get("shown"), data.get("base")
+    if not isinstance(ids, list) or not isinstance(text, str) or not isinstance(shown, str):
+        raise Refused("bad.branch")
+    if len(ids) > BRANCH_IDS:
+        raise Refused("bad.branch_ids", n=len(ids), most=BRANCH_IDS)
+    if any(isinstance(i, bool) or not isinstance(i, int) or not 0 <= i <= LAST_ID for i in ids):
+        raise Refused("bad.branch")
+    if max(len(text), len(shown)) > BRANCH_CHARS * (1 if text else 4):
+        raise Refused("bad.branch_long", n=max(len(text), len(shown)), most=BRANCH_CHARS)
+    if not ids and not text:
+        raise Refused("bad.branch")
+    if isinstance(base, bool) or not isinstance(base, int) or not 0 <= base <= 100_000:
+        raise Refused("bad.branch")
+    prompt = data.get("prompt")
+    return {
+        "prompt": check_prompt(prompt) if prompt is not None else None,
+        "ids": tuple(ids),
+        "text": _whole_text(text),
+        "shown": _whole_text(shown),
+        "base": base,
+    }
+
+
+def check(
+    prompt: object,
+    method: object,
+    draft_len: object,
+    temperature: object,
+    top_p: object,
+    seed: object,
+    max_new: object,
+    known: Sequence[str],
+    settings: object = None,
+    details: Sequence[dict[str, Any]] = (),
+    branch: object = None,
+) -> tuple[RunRequest, dict[str, Any] | None]:
+    """The request and its branch (or None), or Refused with one sentence. Models, paths and devices cannot be named by a visitor."""
+    given = None if branch is None else check_branch(branch)
+    if given and given["prompt"] is not None:
+        prompt = given["prompt"]
+    prompt, method = check_prompt(prompt), check_method(method, known)
+    heat = _number(temperature, "name.temperature")
+    if not TEMPERATURE[0] <= heat <= TEMPERATURE[1]:
+        raise Refused("bad.range", name="name.temperature", low=f"{TEMPERATURE[0]:g}", high=f"{TEMPERATURE[1]:g}")
+    mass = _number(top_p, "name.top_p")
+    if not 0 < mass <= 1:
+        raise Refused("bad.top_p")
+    request = RunRequest(
+        prompt,
+        method,
+        draft_len="auto" if draft_len == "auto" else _whole(draft_len, "name.draft_len", DRAFT_LEN),
+        temperature=heat,
+        top_p=mass,
+        seed=_whole(seed, "name.seed", SEED),
+        max_new_tokens=_whole(max_new, "name.max_new", NEW_TOKENS),
+        settings=check_settings(settings, details),
+        after_ids=given["ids"] if given else (),
+        after_text=given["text"] if given else "",
+    )
+    return request, given

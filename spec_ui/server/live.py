@@ -1,0 +1,127 @@
+"""A live run as the page sees it: checked request in, growing NDJSON and one sentence out. Prompts are never logged."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from core.errors import EnvironmentFailure, UserError
+from spec_ui import words
+from spec_ui.components.notice import say
+from spec_ui.server.limits import RUN_SECONDS, Refused, check
+from spec_ui.server.recordings import with_source
+from spec_ui.words import DEFAULT
+
+log = logging.getLogger(__name__)
+CUT = json.dumps({"totals": {"stop": "cancelled"}, "plain": None}) + "\n"
+
+
+def _share(state: Any) -> str:
+    return f" ({round(100 * state.progress)} %)" if state.progress is not None else ""
+
+
+def load_sentence(state: Any, lang: str = DEFAULT) -> tuple[str, str]:
+    """(sentence, kind) for an engine state."""
+    if state.phase == "ready":
+        return words.text(lang, "model.ready_hub" if state.hub else "model.ready"), "info"
+    if state.phase == "failed":
+        return words.text(lang, "model.failed", message=state.message), "error"
+    key = "model.downloading" if state.phase == "downloading" else "model.loading"
+    return words.text(lang, key, share=_share(state)), "busy"
+
+
+def not_ready(state: Any, lang: str = DEFAULT) -> str | None:
+    """Why Run cannot start now, in one sentence; None when it can."""
+    if state.phase == "ready":
+        return None
+    if state.phase == "failed":
+        return load_sentence(state, lang)[0]
+    return words.text(lang, "model.not_ready", share=_share(state))
+
+
+def method_names(engine: Any) -> list[str]:
+    return [m.name for m in engine.methods()]
+
+
+def details_of(engine: Any, method: object) -> list[dict[str, Any]]:
+    """The method's own settings as the engine describes them; none where it does not say."""
+    chosen = next((m for m in engine.methods() if m.name == method), None)
+    return [d for d in getattr(chosen, "details", None) or [] if d.get("name") != "draft_len"]
+
+
+def run(
+    engine: Any,
+    *fields: Any,
+    settings: object = None,
+    branch: object = None,
+    lang: object = DEFAULT,
+    seconds: float = RUN_SECONDS,
+    clock=time.monotonic,
+) -> Iterator[tuple[str | None, str]]:
+    """Yields (NDJSON so far or None for "leave the player as it is", notice). One yield a line, so that Stop acts within a round.
+
+    When the page stops the run or its tab is closed, Gradio closes this generator; closing the engine's stream frees its cache.
+    """
+    lang = words.clean(lang)
+    refusal = not_ready(engine.state(), lang)  # first: which methods there are is known once the model is
+    if refusal:
+        yield None, say(refusal, "error")
+        return
+    try:
+        request, given = check(*fields, known=method_names(engine), settings=settings, details=details_of(engine, fields[1]), branch=branch)
+    except Refused as refused:
+        yield None, say(refused.sentence(lang), "error")
+        return
+    text, end, stream, started = "", None, None, clock()
+    try:
+        stream = engine.stream(request)
+        for line in stream:
+            text += line if text else with_source(line, "live", **({"branch": {"base": given["base"], "text": given["shown"]}} if given else {}))
+            done = '"totals"' in line[:12]
+            if done:
+                end = json.loads(line)
+            yield text, say(*progress(end, lang))
+            if clock() - started > seconds and not (end and end.get("plain")):
+                text += "" if end else CUT
+                yield text, say(words.text(lang, "live.limit", seconds=f"{seconds:g}"), "error")
+                return
+        yield text, say(*farewell(end, request.method, lang))
+    except (UserError, EnvironmentFailure) as error:
+        yield _cut(text), say(words.failure(error, lang), "error")
+    except Exception as error:  # a bug of ours: the visitor gets a sentence, the log its kind and place (never the prompt)
+        place = error.__traceback__
+        while place and place.tb_next:
+            place = place.tb_next
+        log.error(
+            "A live run failed: %s at %s:%s",
+            type(error).__name__,
+            place.tb_frame.f_code.co_filename if place else "?",
+            place.tb_lineno if place else "?",
+        )
+        yield _cut(text), say(words.text(lang, "live.failed"), "error")
+    finally:
+        if stream is not None:
+            stream.close()
+
+
+def _cut(text: str) -> str | None:
+    return text + CUT if text and '{"totals"' not in text else text or None
+
+
+def farewell(end: dict | None, method: str, lang: str = DEFAULT) -> tuple[str, str]:
+    if end is None or end["totals"].get("stop") == "cancelled":
+        return words.text(lang, "live.cut", seconds=RUN_SECONDS), "error"
+    if not end.get("plain") and method != "plain":
+        return words.text(lang, "live.no_plain", seconds=RUN_SECONDS), "info"
+    return words.text(lang, "live.done"), "info"
+
+
+def progress(end: dict | None, lang: str = DEFAULT) -> tuple[str, str]:
+    if end is None:
+        return words.text(lang, "live.speculative"), "busy"
+    if not end.get("plain"):
+        return words.text(lang, "live.plain"), "busy"
+    return words.text(lang, "live.measured"), "info"

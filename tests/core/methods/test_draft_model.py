@@ -1,0 +1,112 @@
+"""A draft model's law is its own, also with a larger, a smaller or a reduced vocabulary; nothing beyond the tokenizer is emitted."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from core.methods.base import Context
+from core.methods.draft_model import DraftModel
+from core.models.target import DecoderTarget
+from core.sampling.probs import Sampling
+from tests.core import check, tiny
+from tests.core.tiny import F64, PROMPT, decode, emitted
+
+VARIED = {"greedy": Sampling(), "T=1": Sampling(1.0), "penalty": Sampling(1.2, top_p=0.95, repetition_penalty=1.7)}
+
+
+def padded(vocab_size: int, head: int = 20) -> DecoderTarget:
+    """A target whose head has rows beyond its tokenizer's last id, and those rows would always win."""
+    model = tiny.decoder(vocab_size=head)
+    model.head.weight.data[vocab_size:] *= 30
+    return DecoderTarget(model, vocab_size, ())
+
+
+@pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
+@pytest.mark.parametrize(("target_size", "draft_size"), [(12, 10), (10, 12), (12, 12), (20, 3)])
+def test_vocabularies_of_different_size(target_size, draft_size, sampling):
+    """Trap 26: q is padded with 0; ids that the draft has never heard of do not stop it."""
+    to = tiny.DecoderTarget(tiny.decoder(vocab_size=target_size), None, ())
+    for seed in range(3):
+        run, rounds = decode(to, DraftModel(tiny.decoder(7, vocab_size=draft_size)), [1, 2, target_size - 1], sampling=sampling, seed=seed)
+        check.run(run, rounds, 3)
+        assert all(d.id < min(target_size, draft_size) for r in rounds for d in r.drafted)
+        assert any(r.drafted for r in rounds)
+    if sampling.greedy:
+        assert emitted(rounds) == tiny.greedy(to.model, [1, 2, target_size - 1], 16)
+
+
+@pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
+@pytest.mark.parametrize("make", [lambda to: DraftModel(to.model), lambda to: DraftModel(tiny.decoder(7)), lambda to: tiny.Uniform()],
+                         ids=["same padded head", "other", "uniform"])
+def test_ids_beyond_the_tokenizer_are_never_emitted(make, sampling):
+    to = padded(13)
+    for seed in range(4):
+        run, rounds = decode(to, make(to), sampling=sampling, seed=seed)
+        check.run(run, rounds, len(PROMPT))
+        assert max(emitted(rounds)) < 13 and all(max(t.ids) < 13 for r in rounds for t in r.tables)
+    if sampling.greedy:
+        assert emitted(rounds) == tiny.greedy(to.model, PROMPT, 16, vocab_size=13)
+
+
+@pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
+@pytest.mark.parametrize("ids", [[0, 2, 5], [19], list(range(20)), [1, 3, 4, 5, 10, 12, 17]], ids=len)
+def test_a_reduced_head_speaks_target_ids(ids, sampling):
+    """Trap 28: a row of the head is not an id. The recorded law is that of the rows, spread over the target's ids."""
+    to, kept = tiny.target(), torch.tensor(ids)
+    model = tiny.decoder(7, head_size=len(ids))
+    run, rounds = decode(to, DraftModel(model, kept), sampling=sampling, seed=1)
+    check.run(run, rounds, len(PROMPT))
+    tokens = list(PROMPT)
+    for r in rounds:
+        prefix = list(tokens)
+        for d in r.drafted:
+            seen = torch.zeros(20, dtype=torch.bool)
+            seen[prefix] = True
+            law = tiny.probs.law(tiny.probs.scores(tiny.logits_after(model, prefix), sampling, seen[kept]), sampling)
+            assert d.q == pytest.approx(float(law[ids.index(d.id)]), abs=1e-9)
+            prefix.append(d.id)
+        tokens += [e.id for e in r.emitted]
+    if sampling.greedy:
+        assert emitted(rounds) == tiny.greedy(to.model, PROMPT, 16)
+
+
+def test_a_reduced_head_that_is_the_targets_own_is_perfect():
+    """All rows, in another order: whatever is mixed up between rows and ids shows as a rejection."""
+    to, order = tiny.target(), torch.randperm(20, generator=torch.Generator().manual_seed(0))
+    model = tiny.decoder()
+    model.head.weight = torch.nn.Parameter(model.head.weight[order], requires_grad=False)
+    for sampling in VARIED.values():
+        run, rounds = decode(to, DraftModel(model, order), sampling=sampling)
+        check.run(run, rounds, len(PROMPT))
+        assert all(d.verdict == "accepted" for r in rounds for d in r.drafted)
+
+
+def test_drawn_tokens_follow_the_law_they_are_recorded_with():
+    """q is the law drawn from (trap 1): the first drafted token of many seeds against its recorded q."""
+    to, draft = tiny.target(), DraftModel(tiny.decoder(7))
+    counts, law = torch.zeros(20, dtype=F64), None
+    ctx = context(to)
+    draft.begin(ctx)
+    with torch.inference_mode():
+        for _ in range(1500):
+            draft.cache.truncate(min(draft.cache.length, len(PROMPT) - 1))
+            proposal = draft.propose(ctx, 1)
+            counts[int(proposal.tokens[0])] += 1
+            law = proposal.q[0]
+    assert float((counts / 1500 - law).abs().max()) < 4 * (0.25 / 1500) ** 0.5
+    assert counts[law == 0].sum() == 0 and (counts > 0).sum() > 3
+
+
+def context(to) -> Context:
+    return Context(list(PROMPT), Sampling(1.0), torch.Generator().manual_seed(0), 20, 40, to.device, F64, to, to.new_cache(40))
+
+
+def test_recorded_logits_leave_out_what_the_draft_cannot_say():
+    to, kept = tiny.target(), torch.tensor([4, 9])
+    draft = DraftModel(tiny.decoder(7, head_size=2), kept)
+    ctx = context(to)
+    draft.begin(ctx)
+    with torch.inference_mode():
+        proposal = draft.propose(ctx, 3)
+    assert torch.isfinite(proposal.logits).sum(-1).tolist() == [2, 2, 2]
+    assert (proposal.q > 0).nonzero()[:, 1].unique().tolist() == [4, 9]

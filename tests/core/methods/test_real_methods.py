@@ -1,0 +1,157 @@
+"""Every method on the embedded target itself: greedy output token for token, the sampled law, the same seed twice."""
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+import torch
+
+from core.checkpoints.load import ASSETS
+from core.decoding.loop import Decoding, Options
+from core.methods import registry
+from core.runs import prompts
+from core.sampling import verify
+from core.sampling.probs import Sampling
+from tests.core import check, tiny
+from tests.core.methods import closing
+from tests.core.methods.closing import facts
+from tests.core.sampling.test_statistics import pooled
+
+TEXTS = ["The three colours of the flag are red, white and", "def add(a, b):\n    return a + b\n\ndef sub(a, b):", "one two one two one two"]
+NEW = 20
+HELD = {p.name for p in (ASSETS / "smollm2").glob("*") if (p / "config.json").exists()}      # drafts, seen without loading anything
+NAMES = [m.name for m in registry.METHODS.values() if m.needs is None or m.needs in HELD]
+TREES = {"draft tree": ("draft", {"tree": "2x1"}), "eagle tree": ("eagle", {"tree": "auto"}),
+         "early-exit skip": ("early-exit", {"skip_layers": "12-13"})}
+WAYS = {**{name: (name, {}) for name in NAMES if name != "plain"}, **{k: v for k, v in TREES.items() if v[0] in NAMES}}
+PENALTIES = [1.0, 1.3]
+
+
+def decode(pair, way: str, ids: list[int], **options) -> tuple[Decoding, list]:
+    name, settings = WAYS.get(way, (way, {}))
+    proposer = registry.get(name).proposer(pair, settings)
+    proposer.forget()
+    run = Decoding(pair.target, proposer, ids, Options(**{"max_new_tokens": NEW, "ignore_eos": True} | options), pair.text)
+    rounds = list(run)
+    if proposer.side_nodes:
+        for r in rounds:
+            closing.rounds_of(r)
+    else:
+        check.run(run, rounds, len(ids))
+    return run, rounds
+
+
+@pytest.fixture(scope="module")
+def plain(pair):
+    return {(text, x): decode(pair, "plain", pair.text.encode(text), sampling=Sampling(repetition_penalty=x))[0].new_tokens
+            for text in TEXTS for x in PENALTIES}
+
+
+def test_every_draft_that_is_held_is_tested(pair):
+    assert {m.name for m in registry.available(pair)} == set(NAMES)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("way", WAYS)
+def test_greedy_output_is_plain_decoding(pair, plain, way, penalty):
+    drafted = 0
+    for text in TEXTS:
+        run, rounds = decode(pair, way, pair.text.encode(text), sampling=Sampling(repetition_penalty=penalty))
+        assert run.new_tokens == plain[text, penalty]
+        drafted += sum(len(r.drafted) for r in rounds)
+    assert drafted
+
+
+@pytest.mark.parametrize("sampling", [Sampling(0.8), Sampling(1.0, top_p=0.9)], ids=["T=0.8", "top-p"])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_seed_twice(pair, way, sampling):
+    first, again = (facts(decode(pair, way, pair.text.encode(TEXTS[2]), sampling=sampling, seed=4, max_new_tokens=6)[1]) for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.long
+def test_greedy_output_is_plain_decoding_on_20_prompts(pair):
+    sources = [p.split("\n")[0][:160] for p in prompts.examples().values()]
+    asked = [pair.text.encode(text[cut:]) for text in sources for cut in (0, 3, 9, 17, 30)][:20]
+    assert len({tuple(ids) for ids in asked}) == 20
+    for ids in asked:
+        want, got = (decode(pair, way, ids, max_new_tokens=32)[0].new_tokens for way in ("plain", "draft"))
+        assert got == want
+
+
+# -- the sampled law of the first three tokens ----------------------------------------------------------------------------------------
+
+REPEATING = [284, 260, 555, 284, 260, 4166, 284, 260]      # " and the man and the woman and the": lookups find something, the laws are wide
+TOP_4 = Sampling(1.0, top_k=4)
+
+
+@pytest.fixture
+def remembered(pair, monkeypatch):
+    """The target's layers and head as remembered functions of all that they read, the cache's content included: equal passes run once."""
+    model, memory = pair.target.model, {}
+
+    def key(*parts) -> bytes:
+        total = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            total.update(part.contiguous().numpy().tobytes() if isinstance(part, torch.Tensor) else repr(part).encode())
+        return total.digest()
+
+    def run(ids, cache=None, shape=None, *, hidden=None, layers=None, taps=(), advance=True, real=model.run):
+        used, start, n = list(range(len(model.layers)) if layers is None else layers), cache.length, ids.shape[1]
+        at = key(used, list(taps), start, ids, *(() if hidden is None else (hidden,)), *(() if shape is None else (shape.depth, shape.allowed)),
+                 cache.k[used, :, :, :start], cache.v[used, :, :, :start])
+        if len(memory) > 1500:              # a gigabyte
+            memory.clear()
+        if at not in memory:
+            out = real(ids, cache, shape, hidden=hidden, layers=layers, taps=taps, advance=False)
+            memory[at] = out, cache.k[used, :, :, start:start + n].clone(), cache.v[used, :, :, start:start + n].clone()
+        out, k, v = memory[at]
+        cache.k[used, :, :, start:start + n], cache.v[used, :, :, start:start + n] = k, v
+        cache.length += n * advance
+        return out
+
+    def logits(hidden, real=model.logits):
+        at = key("head", hidden)
+        if at not in memory:
+            memory[at] = real(hidden)
+        return memory[at]
+
+    monkeypatch.setattr(model, "run", run)
+    monkeypatch.setattr(model, "logits", logits)
+
+
+@pytest.fixture(scope="module")
+def law(pair):
+    """{three tokens: chance}, each from a fresh forward without any cache."""
+    def after(*tokens: int) -> list[tuple[int, float]]:
+        p = tiny.law_after(pair.target.model, [*REPEATING, *tokens], TOP_4)
+        return [(int(x), float(p[x])) for x in p.nonzero()]
+
+    return {(a, b, c): pa * pb * pc for a, pa in after() for b, pb in after(a) for c, pc in after(a, b)}
+
+
+def fit(pair, law: dict, way: str, samples: int) -> tuple[float, int, int]:
+    """(p-value of `samples` runs, drafted tokens kept, others). The first of the three tokens is plain, the next two are drafted."""
+    name, settings = WAYS[way]
+    proposer, cells = registry.get(name).proposer(pair, settings), list(law)
+    counts = torch.zeros(len(cells) + 1, dtype=torch.long)
+    kept: list[bool] = []
+    for seed in range(samples):
+        run = Decoding(pair.target, proposer, REPEATING, Options(4, 2, TOP_4, seed, ignore_eos=True, record=False))
+        kept += [d.verdict == "accepted" for r in run for d in r.drafted]
+        got = tuple(run.new_tokens[:3])
+        counts[cells.index(got) if got in law else -1] += 1
+    return pooled(counts, torch.tensor([*law.values(), 0.0], dtype=torch.float64)), kept.count(True), kept.count(False)
+
+
+@pytest.mark.parametrize("samples", [300, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "early-exit skip"])
+def test_three_sampled_tokens_follow_the_target(pair, remembered, law, way, samples):
+    p_value, kept, others = fit(pair, law, way, samples)
+    assert p_value > 0.001 and kept and others
+
+
+def test_no_verification_is_found_out(pair, remembered, law, monkeypatch):
+    right = verify.chain
+    monkeypatch.setattr(verify, "chain", lambda p, q, drafted, u, u_next: right(p, q, drafted, 0 * u - 1, u_next))
+    assert fit(pair, law, "draft", 300)[0] < 1e-6

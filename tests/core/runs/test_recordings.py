@@ -1,0 +1,49 @@
+"""The list of shipped runs, and the shipped runs themselves: real, readable, in bounds, made from that list."""
+import json
+
+import pytest
+
+from core import trace
+from core.checkpoints.load import ASSETS
+from core.errors import UserError
+from core.methods import registry
+from core.methods.settings import complete
+from core.runs import prompts, recordings
+
+TRACES = sorted((ASSETS / "traces").glob("*.json"))
+
+
+@pytest.mark.parametrize("entry", recordings.listed(), ids=lambda e: f"{e['example']}-{e['method']}")
+def test_listed_runs_name_what_exists(entry):
+    request = recordings.request_of(entry)
+    complete(registry.get(request.method).settings, request.settings, request.method)
+    assert entry["example"] in prompts.examples() and set(entry) <= {"example", "method", "settings", "draft_len", "temperature", "seed",
+                                                                     "max_new_tokens"}
+
+
+def test_something_is_shipped_and_it_is_small():
+    assert TRACES and sum(p.stat().st_size for p in TRACES) <= 4e6
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
+def test_shipped_runs_are_real_and_listed(path):
+    read = trace.read(path)
+    entry = next(e for e in recordings.listed() if path.stem == f"{e['example']}-{e['method']}")
+    assert read.run["method"] == entry["method"] and read.run["prompt"] == prompts.examples()[entry["example"]]
+    assert read.run["sampling"]["temperature"] == entry.get("temperature", 0) and read.run["seed"] == entry.get("seed", 0)
+    assert len(read.emitted_ids) == read.totals.new_tokens > 20
+    assert (read.plain is None) == (entry["method"] == "plain")
+    if read.plain:
+        assert len(read.plain["elapsed_s"]) == read.totals.new_tokens and read.plain["decode_s"] > 0
+    for r in read.rounds:
+        for table in r.tables:
+            assert abs(sum(table.p) + table.others["p"] - 1) < 1e-3
+        assert r.drafted == [] or {d.verdict for d in r.drafted} <= {"accepted", "rejected", "not_reached"}
+    assert json.loads(path.read_text())["version"] == 1
+
+
+def test_an_unknown_name_is_refused(tmp_path):
+    class Nothing:
+        drafts = {}
+    with pytest.raises(UserError, match="no-such-run"):
+        recordings.record(Nothing(), tmp_path, "no-such-run")

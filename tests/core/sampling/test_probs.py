@@ -1,0 +1,173 @@
+"""Laws against transformers' own processors, prefixes of the penalty, hostile logits, and the draw at its edges."""
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from transformers import (
+    LogitsProcessorList,
+    MinPLogitsWarper,
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from core.errors import UserError
+from core.sampling import probs
+from core.sampling.probs import Sampling
+
+F64 = torch.float64
+OPTIONS = {
+    "temperature": Sampling(0.7), "hot": Sampling(3.0), "top-k": Sampling(1.0, top_k=3), "top-k 1": Sampling(1.0, top_k=1),
+    "top-k beyond": Sampling(1.0, top_k=99), "top-p": Sampling(1.0, top_p=0.6), "tiny top-p": Sampling(1.0, top_p=1e-6),
+    "min-p": Sampling(1.0, min_p=0.2), "min-p 1": Sampling(1.0, min_p=1.0), "penalty": Sampling(1.0, repetition_penalty=1.8),
+    "reward": Sampling(1.0, repetition_penalty=0.6), "k then p": Sampling(1.3, top_k=6, top_p=0.8),
+    "p then min": Sampling(0.9, top_p=0.9, min_p=0.15),
+    "all": Sampling(1.7, 8, 0.85, 0.1, 1.3)}
+
+
+def logits(rows: int = 40, size: int = 17, seed: int = 0) -> torch.Tensor:
+    return 2 * torch.randn(rows, size, generator=torch.Generator().manual_seed(seed), dtype=F64)
+
+
+def ours(row: torch.Tensor, sampling: Sampling, prefix: list[int] = ()) -> torch.Tensor:
+    seen = torch.zeros(row.shape[-1], dtype=torch.bool)
+    seen[list(prefix)] = True
+    return probs.law(probs.scores(row, sampling, seen), sampling)
+
+
+def theirs(row: torch.Tensor, s: Sampling, prefix: list[int]) -> torch.Tensor:
+    chain = LogitsProcessorList()
+    if s.repetition_penalty != 1:
+        chain.append(RepetitionPenaltyLogitsProcessor(s.repetition_penalty))
+    chain.append(TemperatureLogitsWarper(s.temperature))
+    if s.top_k:
+        chain.append(TopKLogitsWarper(s.top_k))
+    if s.top_p < 1:
+        chain.append(TopPLogitsWarper(s.top_p))
+    if s.min_p:
+        chain.append(MinPLogitsWarper(s.min_p))
+    return chain(torch.tensor([prefix]), row[None].clone())[0].softmax(-1)
+
+
+@pytest.mark.parametrize("sampling", OPTIONS.values(), ids=OPTIONS)
+def test_laws_are_those_of_transformers(sampling):
+    for i, row in enumerate(logits()):
+        prefix = [i % 17, 3, 3, (5 * i) % 17]
+        torch.testing.assert_close(ours(row, sampling, prefix), theirs(row, sampling, prefix), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("sampling", OPTIONS.values(), ids=OPTIONS)
+def test_rows_of_a_batch_are_independent(sampling):
+    rows = logits(6)
+    seen = torch.rand(6, 17, generator=torch.Generator().manual_seed(1)) < 0.3
+    together = probs.law(probs.scores(rows, sampling, seen), sampling)
+    alone = torch.stack([probs.law(probs.scores(r, sampling, s), sampling) for r, s in zip(rows, seen)])
+    torch.testing.assert_close(together, alone, rtol=1e-13, atol=0)
+
+
+def test_greedy_is_one_hot_at_the_first_of_the_likeliest():
+    law = ours(torch.tensor([1.0, 4.0, 4.0, -2.0]), Sampling())
+    assert law.tolist() == [0, 1, 0, 0]
+
+
+def test_greedy_obeys_the_penalty():
+    assert ours(torch.tensor([3.0, 4.0]), Sampling(repetition_penalty=2.0), [1]).tolist() == [1, 0]
+    assert ours(torch.tensor([-3.0, -2.0]), Sampling(repetition_penalty=2.0), [1]).tolist() == [1, 0]
+
+
+def test_top_k_keeps_exactly_k_of_equals():
+    law = ours(torch.zeros(8), Sampling(1.0, top_k=3))
+    assert (law > 0).sum() == 3 and float(law.sum()) == pytest.approx(1)
+
+
+def test_nucleus_of_equals_reaches_the_mass():
+    law = ours(torch.zeros(8, dtype=F64), Sampling(1.0, top_p=0.5))
+    assert (law > 0).sum() == 4
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0), Sampling(0.7, 3, 0.9, 0.1, 1.2)], ids=["greedy", "T=1", "all"])
+def test_nan_counts_as_impossible(sampling):
+    row = torch.tensor([1.0, math.nan, 2.0, -math.inf, 0.5])
+    clean = torch.tensor([1.0, -math.inf, 2.0, -math.inf, 0.5])
+    law = ours(row, sampling, [0])
+    assert torch.equal(law, ours(clean, sampling, [0]))
+    assert law[1] == 0 and float(law.sum()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("row", [[200.0, -300.0, 199.0], [-1e4, -1e4 - 1, -2e4], [0.0, 0.0, 0.0]])
+@pytest.mark.parametrize("change", [{"temperature": 1e-3}, {"temperature": 100.0}, {"repetition_penalty": 1e9}, {"repetition_penalty": 1e-3}])
+def test_extreme_options_still_give_a_law(row, change):
+    law = ours(torch.tensor(row), Sampling(**{"temperature": 1.0} | change), [0])
+    assert bool(torch.isfinite(law).all()) and float(law.sum()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("bad", [
+    {"temperature": -0.1}, {"temperature": math.nan}, {"temperature": math.inf}, {"temperature": 1e-40}, {"temperature": 101},
+    {"top_k": -1}, {"top_k": 1.5}, {"top_k": math.inf}, {"top_k": math.nan}, {"top_p": 0.0}, {"top_p": 1.01}, {"top_p": math.nan},
+    {"min_p": -0.1}, {"min_p": 1.1}, {"min_p": math.nan}, {"repetition_penalty": 0}, {"repetition_penalty": -1},
+    {"repetition_penalty": math.inf}, {"repetition_penalty": math.nan}, {"repetition_penalty": 1e300}, {"repetition_penalty": 1e-300}], ids=str)
+def test_options_out_of_range_are_named(bad):
+    with pytest.raises(UserError, match="--" + next(iter(bad)).replace("_", "-")):
+        Sampling(**bad)
+
+
+def sorted_nucleus(row: torch.Tensor, top_p: float) -> torch.Tensor:
+    p, order = row.softmax(-1).sort(descending=True, stable=True)
+    n = int(((p.cumsum(-1) - p) < top_p).sum())
+    return torch.zeros_like(row).index_copy(0, order[:n], p[:n] / p[:n].sum())
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["peaked", "nucleus larger than the guess"])
+@pytest.mark.parametrize("size", [2 * probs.NUCLEUS_GUESSES[0], 2 * probs.NUCLEUS_GUESSES[0] + 1, 5000])
+def test_nucleus_of_a_large_vocabulary(flat, size):
+    rows = logits(3, size) * (0.1 if flat else 3.0)
+    rows[0] = logits(1, size, seed=5)[0] * 3                # rows of different kinds in one batch
+    law = probs.law(rows, Sampling(1.0, top_p=0.9))
+    for row, mine in zip(rows, law):
+        torch.testing.assert_close(mine, sorted_nucleus(row, 0.9), rtol=1e-12, atol=1e-15)
+
+
+def test_seen_grows_along_the_draft():
+    seen = torch.zeros(6, dtype=torch.bool)
+    seen[0] = True
+    before = probs.seen_along(seen, torch.tensor([2, 2, 5]))
+    assert [r.nonzero()[:, 0].tolist() for r in before] == [[0], [0, 2], [0, 2], [0, 2, 5]]
+    assert seen.sum() == 1
+
+
+def test_second_of_two_equal_drafts_is_penalised():
+    """Trap 12: penalty 1e9, draft [5, 5]: the second 5 lies behind the first."""
+    row = torch.zeros(4, 6) + torch.tensor([0.5, 0, 0, 0, 0, 9.0])
+    sampling = Sampling(repetition_penalty=1e9)
+    p = probs.law(probs.scores(row[:3], sampling, probs.seen_along(torch.zeros(6, dtype=torch.bool), torch.tensor([5, 5]))), sampling)
+    assert p[0, 5] == 1 and p[1, 5] == 0 and p[2, 5] == 0
+
+
+LAW = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0], dtype=F64)
+
+
+@pytest.mark.parametrize(("u", "token"), [(0.0, 1), (0.2499, 1), (0.25, 3), (0.7499, 3), (0.75, 4), (1 - 2 ** -53, 4)])
+def test_draw_is_the_inverse_of_the_distribution(u, token):
+    assert int(probs.draw(LAW, torch.tensor(u, dtype=F64))) == token
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+def test_draw_never_returns_what_cannot_be(dtype):
+    rng = torch.Generator().manual_seed(0)
+    laws = torch.rand(500, 300, generator=rng, dtype=dtype) * (torch.rand(500, 300, generator=rng) < 0.05)
+    laws[laws.sum(-1) == 0, 7] = 1
+    laws = laws / laws.sum(-1, keepdim=True)
+    for u in (0.0, 5e-324, 0.5, 1 - 2 ** -24, 1 - 2 ** -53):
+        ids = probs.draw(laws, torch.full((500,), u, dtype=F64))
+        assert bool((laws.gather(1, ids[:, None]) > 0).all())
+
+
+def test_draw_follows_the_law_in_any_batch_shape():
+    n = 4096
+    u = (torch.arange(n, dtype=F64) + 0.5) / n
+    ids = probs.draw(LAW.expand(2, n, 6), u.expand(2, n))
+    counts = torch.stack([torch.bincount(row, minlength=6) for row in ids])
+    assert torch.equal(counts, (LAW * n).long().expand(2, 6))

@@ -1,0 +1,133 @@
+"""Chi-square of sampled two-token continuations under every sampling option; and the same test rejects what is wrong."""
+from __future__ import annotations
+
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from core.methods.draft_model import DraftModel
+from core.sampling import probs, verify
+from core.sampling.probs import Sampling
+from tests.core import tiny
+from tests.core.tiny import F64
+
+SIZE, SAMPLES, PROMPT = 8, 20_000, [3, 1, 4, 1, 5]
+OPTIONS = {"T=1": Sampling(1.0), "T=0.6": Sampling(0.6), "T=1.7": Sampling(1.7), "top-k": Sampling(1.0, top_k=4), "top-p": Sampling(1.3, top_p=0.85),
+           "min-p": Sampling(1.2, min_p=0.1), "penalty": Sampling(1.0, repetition_penalty=2.5), "all": Sampling(1.4, 6, 0.95, 0.03, 1.6)}
+KINDS = {"other model": (7, None), "reduced vocabulary": (7, [0, 2, 3, 5]), "the same": (0, None)}
+
+
+def laws(model, sampling: Sampling, token_map: list[int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """First-token law [V] and, for each first token, second-token law [V, V]; with a map only those ids have a chance."""
+    def law(tokens: list[int]) -> torch.Tensor:
+        logits = tiny.logits_after(model, tokens)
+        seen = torch.zeros(SIZE, dtype=torch.bool)
+        seen[tokens] = True
+        if token_map is None:
+            return probs.law(probs.scores(logits, sampling, seen), sampling)
+        kept = torch.tensor(token_map)
+        return torch.zeros(SIZE, dtype=F64).index_copy(0, kept, probs.law(probs.scores(logits[kept], sampling, seen[kept]), sampling))
+    return law(PROMPT), torch.stack([law([*PROMPT, x]) for x in range(SIZE)])
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {seed: tiny.decoder(seed, vocab_size=SIZE) for seed in (0, 7)}
+
+
+def sample(p: tuple, q: tuple, seed: int, draw_from=None, judge=None) -> torch.Tensor:
+    """[SAMPLES, 2] tokens: a chain of two drafted tokens, and after a rejection of the first another of one.
+
+    draw_from: the law the drafted tokens really come from, if not q. judge(p, q, drafted, u, u_next) -> Verdict.
+    """
+    rng = torch.Generator().manual_seed(seed)
+    draw_from, judge = draw_from or q, judge or verify.chain
+
+    def u(*shape: int) -> torch.Tensor:
+        return torch.rand(*shape, generator=rng, dtype=F64)
+
+    n = SAMPLES
+    x1 = probs.draw(draw_from[0].expand(n, SIZE), u(n))
+    x2 = probs.draw(draw_from[1][x1], u(n))
+    v = judge(torch.stack([p[0].expand(n, SIZE), p[1][x1], p[1][x2]], 1), torch.stack([q[0].expand(n, SIZE), q[1][x1]], 1),
+              torch.stack([x1, x2], 1), u(n, 2), u(n))
+    count = v.accepted.sum(-1)
+    first = torch.where(count > 0, x1, v.next_id)
+    again = probs.draw(draw_from[1][first], u(n))                   # the next round, where the first draft was rejected
+    w = judge(torch.stack([p[1][first], p[1][again]], 1), q[1][first][:, None], again[:, None], u(n, 1), u(n))
+    later = torch.where(w.accepted[:, 0], again, w.next_id)
+    return torch.stack([first, torch.where(count == 0, later, torch.where(count == 1, v.next_id, x2))], 1)
+
+
+def p_value(tokens: torch.Tensor, p: tuple) -> float:
+    """Chi-square over the pairs."""
+    want = (p[0][:, None] * p[1]).flatten()
+    return pooled(torch.bincount(tokens[:, 0] * SIZE + tokens[:, 1], minlength=SIZE * SIZE), want)
+
+
+def pooled(counts: torch.Tensor, want: torch.Tensor) -> float:
+    """Chi-square of counts [cells] against chances [cells]; rare cells share one, impossible ones must not occur."""
+    n = int(counts.sum())
+    if counts[want == 0].sum():
+        return 0.0
+    common, some = want * n >= 10, (want > 0) & (want * n < 10)
+    seen, expected = counts[common].tolist(), (want[common] * n).tolist()
+    if some.any():
+        seen.append(int(counts[some].sum()))
+        expected.append(float(want[some].sum() * n))
+    if len(seen) < 2:
+        return 1.0
+    total = sum(seen) / sum(expected)
+    return float(chisquare(seen, [e * total for e in expected]).pvalue)
+
+
+@pytest.mark.parametrize("sampling", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_token_continuations_follow_the_target(models, kind, sampling):
+    seed, token_map = KINDS[kind]
+    p, q = laws(models[0], sampling), laws(models[seed], sampling, token_map)
+    assert p_value(sample(p, q, 11), p) > 0.001
+
+
+def no_residual(p, q, drafted, u, u_next):
+    v = verify.chain(p, q, drafted, u, u_next)
+    v.next_id = probs.draw(verify._row(p, v.at), u_next)
+    return v
+
+
+@pytest.mark.parametrize("kind", ["resampled from p", "argmax draft with softmax q", "temperature on the target alone", "no verification"])
+def test_wrong_ways_are_found_out(models, kind):
+    """Trap 1, 3, 38: the negative controls of the test above."""
+    sampling = Sampling(0.6)
+    p, q = laws(models[0], sampling), laws(models[7], sampling)
+    if kind == "resampled from p":
+        got = sample(p, q, 11, judge=no_residual)
+    elif kind == "argmax draft with softmax q":
+        got = sample(p, q, 11, draw_from=tuple(torch.nn.functional.one_hot(x.argmax(-1), SIZE).double() for x in q))
+    elif kind == "temperature on the target alone":
+        got = sample(p, q, 11, draw_from=laws(models[7], Sampling(1.0)))
+    else:
+        got = sample(q, q, 11)
+    assert p_value(got, p) < 1e-6
+
+
+@pytest.mark.usefixtures("runner")
+@pytest.mark.parametrize(("name", "sampling"), [("other", Sampling(1.2, top_p=0.95)), ("near", Sampling(1.0, repetition_penalty=1.8)),
+                                                ("scripted", Sampling(1.0))])
+def test_runs_of_the_real_loop_follow_the_target(models, name, sampling):
+    """300 seeds through Decoding, proposer, cache and all; three tokens each, so that the first pair is speculative."""
+    to = tiny.DecoderTarget(models[0], None, ())
+    proposer = {"other": DraftModel(models[7]), "scripted": tiny.perfect(models[0]), "near": DraftModel(near(models[0]))}[name]
+    tokens = [tiny.decode(to, proposer, PROMPT, sampling=sampling, seed=seed, max_new_tokens=4, draft_len=2, record=False)[0].new_tokens
+              for seed in range(300)]
+    p = laws(models[0], sampling)
+    pairs = torch.tensor([t[:2] for t in tokens])
+    assert p_value(pairs, p) > 0.001
+    # the second pair is drafted and verified from the first token on: its law given the first token
+    assert len({tuple(t) for t in tokens}) > 50
+
+
+def near(model):
+    other = tiny.decoder(0, vocab_size=SIZE)
+    other.head.weight.data += 0.3 * torch.randn(other.head.weight.shape, generator=torch.Generator().manual_seed(2), dtype=F64)
+    return other
