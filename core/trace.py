@@ -44,13 +44,13 @@ class Emitted:
 
 @dataclass
 class Table:
-    """Both laws at one position of the pass: the union of the likeliest ids of p and q and the drafted id, likeliest first."""
+    """Both distributions at one position of the pass: the union of the likeliest ids of p and q and the drafted id, likeliest first."""
     after: int                  # index in Round.drafted of the token this position follows; -1 root
     ids: list[int]
     texts: list[str]
     p: list[float]
     q: list[float] | None       # None at the bonus position: no draft was made there
-    residual: list[float] | None  # the law resampled from; None where nothing was resampled
+    residual: list[float] | None  # the distribution resampled from; None where nothing was resampled
     logit_p: list[float]
     logit_q: list[float | None] | None
     overlap: float | None       # sum over the whole vocabulary of min(p, q)

@@ -117,9 +117,9 @@ class HFTarget(ModelTarget):
     """A target behind transformers: for plain, draft, lookup and suffix."""
 
     def verify(self, ids: Tensor, cache: HFCache, last: int, shape: PassShape | None = None,
-               taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
-        """As DecoderTarget.verify. Raises UserError for taps and trees."""
-        if taps:
+               aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
+        """As DecoderTarget.verify. Raises UserError for aux layers and trees."""
+        if aux_layers:
             raise UserError(f"{self.model.name} runs through transformers, which lends no inner states: take lookup, suffix or draft.")
         while ids.shape[0] - PREFILL >= last:
             self.model.run(ids[None, :PREFILL], cache, last=1)

@@ -40,14 +40,14 @@ class Auto:
 
     def __init__(self, costs: dict[str, Any]) -> None:
         self.costs = costs
-        self.kept = [PRIOR * PRIOR_WEIGHT] * LONGEST
-        self.tested = [PRIOR_WEIGHT] * LONGEST
+        self.accepted_by_position = [PRIOR * PRIOR_WEIGHT] * LONGEST
+        self.tested_by_position = [PRIOR_WEIGHT] * LONGEST
 
     def next(self) -> int:
         step = self.costs.get("draft_step_s") or 0.0
         tokens, alive, best, best_rate = 1.0, 1.0, 1, 0.0
         for k in range(1, LONGEST + 1):
-            alive *= self.kept[k - 1] / self.tested[k - 1]
+            alive *= self.accepted_by_position[k - 1] / self.tested_by_position[k - 1]
             tokens += alive
             rate = tokens / (k * step + pass_seconds(self.costs["verify_s"], k + 1))
             if rate > best_rate:
@@ -56,8 +56,8 @@ class Auto:
 
     def observe(self, drafted: int, accepted: int) -> None:
         for i in range(min(drafted, accepted + 1, LONGEST)):        # positions behind the first rejection tell nothing
-            self.kept[i] = FADE * self.kept[i] + (i < accepted)
-            self.tested[i] = FADE * self.tested[i] + 1
+            self.accepted_by_position[i] = FADE * self.accepted_by_position[i] + (i < accepted)
+            self.tested_by_position[i] = FADE * self.tested_by_position[i] + 1
 
 
 def pass_seconds(passes: dict[str, float], k: int) -> float:

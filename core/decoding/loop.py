@@ -1,12 +1,12 @@
-"""One decode loop for every method, plain decoding included: draft, verify in one pass, keep a path, draw one token more.
+"""One decode loop for every method, plain decoding included: draft, verify in one target pass, emit the accepted path and one token more.
 
-A round feeds what the target has not seen yet (the prompt in round 0, then the last emitted token) and the drafted tokens.
-Plain decoding is this loop with an empty draft.
+A round's pass reads the uncached tokens (the prompt in round 0, then the last emitted token) and the drafted tokens.
+Plain decoding is this loop with an empty draft. Each round is launched (the device gets its work), collected (the host learns the
+accepted path) and finished (its record is written); with CUDA the next round is launched before the last one is finished.
 """
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +15,14 @@ import torch
 from torch import Tensor
 
 from core.decoding import draft_length
-from core.decoding.round_result import Outcome
-from core.decoding.verification import Step
+from core.decoding.round_clock import Marks, RoundClock
+from core.decoding.round_result import RoundResult
+from core.decoding.stop_strings import StopStrings
+from core.decoding.verification import Verification
 from core.errors import EnvironmentFailure, UserError
 from core.methods.base import Context, Draft, Proposer
 from core.models import graphs
-from core.models.host_copy import Mark, Parcel, arrive, depart, mark, seconds, send
+from core.models.host_copy import HostCopy, Mark, mark, start_copy, to_device, wait
 from core.models.target import Target
 from core.models.text import NoText, Text
 from core.sampling.probs import Sampling
@@ -38,12 +40,12 @@ class Options:
     seed: int = 0
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
-    record: bool = True             # write the tables; without them a Round still has every id, p, q, u and verdict
+    record: bool = True             # write the tables; without them a Round still has every id, p, q and u, and what was accepted
     verify: str = "chain"
     typical_epsilon: float = 0.09   # Medusa's defaults: posterior_threshold and posterior_alpha
     typical_delta: float = 0.3
     graphs: bool | None = None      # capture draft and verification (core.models.graphs); None: with CUDA. True on a CPU: its static buffers
-    ahead: bool | None = None       # start a round before the last one's texts and tables are written; None: with CUDA, which works meanwhile
+    ahead: bool | None = None       # launch a round before the last one is finished; None: with CUDA, which works meanwhile
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 0:
@@ -58,16 +60,16 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Flight:
-    """A round that the device has been given."""
+class InFlightRound:
+    """A round whose work the device has been given."""
     round: Round
     drafted: Tensor             # [N]
-    pending: int                # tokens before the draft that the pass reads
+    uncached: int               # tokens before the draft that the pass reads
     next_id: Tensor             # [1]
-    states: dict[int, Tensor]   # tap -> [pending + N, H]
-    facts: Parcel
-    marks: tuple[Mark, Mark, Mark]      # before the draft, before the target's pass, behind it
-    spent: float                # seconds inside earlier rounds
+    hidden_states: dict[int, Tensor]    # aux layer -> [uncached + N, H]
+    facts: HostCopy
+    marks: Marks
+    launched: float             # seconds on the run's clock
 
 
 class Decoding:
@@ -89,6 +91,7 @@ class Decoding:
                             "prompt_tokens", n=self.prompt_len, most=target.max_positions)
         if options.verify == "block" and proposer.levels is not None:
             raise UserError(f"--verify block checks chains, and --method {proposer.name} drafts a tree here: take --tree chain or no --verify.")
+        self.stops = StopStrings(options.stop, self.text)
         self.limit = min(options.max_new_tokens, target.max_positions - self.prompt_len)
         self.length = draft_length.make(options.draft_len, costs or NO_COSTS)
         self.stop: str | None = None
@@ -101,10 +104,9 @@ class Decoding:
         self.ctx.cache = self.ctx.new_cache(getattr(target, "model", target), capacity + proposer.side_nodes)
         if options.sampling.repetition_penalty != 1:
             self.ctx.seen = torch.zeros(target.vocab_size, dtype=torch.bool, device=target.device)
-            self.ctx.seen.index_fill_(0, send(self.tokens, target.device), True)
+            self.ctx.seen.index_fill_(0, to_device(self.tokens, target.device), True)
         proposer.begin(self.ctx)
-        self.spent = self.told = 0.0    # seconds inside rounds, by now and by the last record: what a reader does between two is not decoding
-        self.busy = 0.0                 # until when, on that clock, the device works on what was told
+        self.clock = RoundClock()
         self.ahead = target.device.type == "cuda" if options.ahead is None else options.ahead
 
     @property
@@ -113,22 +115,19 @@ class Decoding:
 
     @property
     def output_text(self) -> str:
-        """The decoded output, cut before the first stop string."""
-        text = self.text.decode(self.new_tokens)
-        if self.stop == "stop_string":
-            text = text[:min(text.find(s) for s in self.options.stop if s in text)]
-        return text
+        """The decoded output without special tokens, cut before the first stop string."""
+        return self.stops.cut(self.new_tokens) if self.stop == "stop_string" else self.text.decode(self.new_tokens)
 
     def __iter__(self) -> Iterator[Round]:
         try:
             if not self.limit:
                 self.stop = "length"
-            flight = None
+            waiting = None
             while self.stop is None:
-                flight = flight or self._depart()
-                outcome, count = self._arrive(flight)
-                landed, flight = flight, self._depart() if self.ahead and self.stop is None else None
-                yield self._tell(landed, outcome, count)
+                in_flight = waiting or self._launch()
+                result, count = self._collect(in_flight)
+                waiting = self._launch() if self.ahead and self.stop is None else None
+                yield self._finish(in_flight, result, count)
         finally:
             self.stop = self.stop or "cancelled"
             self.close()
@@ -138,91 +137,90 @@ class Decoding:
         self.ctx.give_back()
 
     @torch.inference_mode()
-    def _depart(self) -> Flight:
-        """Give the device all the work of a round: the draft, the target's pass, the verdicts, their way to the host."""
-        t0, m0 = time.perf_counter(), mark(self.ctx.device)
-        ctx, left = self.ctx, self.limit - len(self.new_tokens)
-        k = min(self.proposer.levels or self.length.next(), left - 1) if self.index else 0             # the target adds one token of its own
-        draft = self.proposer.propose(ctx, k) if k > 0 else None
-        if draft is None:
-            draft = Draft(torch.empty(0, dtype=torch.long, device=ctx.device))
-        m1 = mark(ctx.device)
-        n, pending, options = len(draft), ctx.since(ctx.cache.length), self.options
-        step = Step(self.proposer.target_pass(self.target), ctx.rules, draft.levels, options.verify, options.typical_epsilon, options.typical_delta)
-        u = None if options.sampling.greedy else ctx.uniforms(n + 1)
+    def _launch(self) -> InFlightRound:
+        """Give the device all the work of a round: the draft, the target's pass, verification, the copy to the host."""
+        launched, ctx = self.clock.now, self.ctx
+        with self.clock.running():
+            m0 = mark(ctx.device)
+            left = self.limit - len(self.new_tokens) - 1        # the target adds one token of its own
+            k = min(self.proposer.levels or self.length.next(), left) if self.index else 0
+            draft = self.proposer.propose(ctx, k) if k > 0 else None
+            if draft is None:
+                draft = Draft(torch.empty(0, dtype=torch.long, device=ctx.device))
+            m1 = mark(ctx.device)
+            uncached = ctx.uncached(ctx.cache.length)
+            u = None if self.options.sampling.greedy else ctx.uniforms(len(draft) + 1)
+            (flat, layout, next_id, *hidden_states), m2 = self._verify(draft, uncached, u)
+            round_ = Round(self.index, len(self.new_tokens), k)
+            self.index += 1
+            return InFlightRound(round_, draft.tokens, len(uncached), next_id, dict(zip(self.proposer.aux_layers, hidden_states)),
+                                 start_copy(flat, layout), (m0, m1, m2), launched)
+
+    def _verify(self, draft: Draft, uncached: Tensor, u: Tensor | None) -> tuple[tuple, Mark]:
+        """What `Verification` returns, and the moment behind the target's pass."""
+        ctx, options = self.ctx, self.options
+        verification = Verification(self.proposer.target_pass(self.target), ctx.sampling_ctx, draft.levels, options.verify,
+                                    options.typical_epsilon, options.typical_delta)
         if self.runner.mode is None:
-            tree, logits, states = step.forward(ctx.cache, pending, draft.tokens, draft.parents, draft.kept)
-            m2 = mark(ctx.device)
-            flat, layout, next_id = step.judge(tree, logits, draft.tokens, draft.q, draft.logits, u, ctx.seen)
-        else:                           # a captured verification holds the verdicts too
-            flat, layout, next_id, *states = self.runner.run(step, ctx.cache, len(pending) + n, pending, draft.tokens, draft.q, draft.logits,
-                                                             draft.parents, draft.kept, u, ctx.seen, capture=self.index > 0)
-            m2 = mark(ctx.device)
-        round_ = Round(self.index, len(self.new_tokens), k)
-        self.index += 1
-        taps = dict(zip(self.proposer.taps, states))
-        flight = Flight(round_, draft.tokens, len(pending), next_id, taps, depart(flat, layout), (m0, m1, m2), self.spent)
-        self.spent += time.perf_counter() - t0
-        return flight
+            tree, logits, hidden_states = verification.forward(ctx.cache, uncached, draft)
+            behind = mark(ctx.device)
+            return (*verification.accept(draft, tree, logits, u, ctx.seen), *hidden_states), behind
+        out = self.runner.run(verification, ctx.cache, len(uncached) + len(draft), uncached, u, ctx.seen, *draft.tensors(), capture=self.index > 0)
+        return out, mark(ctx.device)            # captured, the pass cannot be told from what follows it
 
     @torch.inference_mode()
-    def _arrive(self, flight: Flight) -> tuple[Outcome, int]:
-        """Wait for a round's facts and make everything ready for the next one. Returns them, and how many tokens the round emits."""
-        t0, ctx = time.perf_counter(), self.ctx
-        host = arrive(flight.facts)
-        if not all(map(math.isfinite, [*host["peak"], *host["q"]])):
-            who = "target" if not all(map(math.isfinite, host["peak"])) else "draft"
-            raise EnvironmentFailure(f"The {who}'s logits are no numbers in {self.target.dtype}: take --dtype float32, or other weights.")
-        outcome = Outcome.of(host, self.options.verify == "block")
-        ids = outcome.ids
-        count = self._cut(ids)
-        self.tokens += ids[:count]
-        if ctx.seen is not None:
-            ctx.seen.index_fill_(0, send(ids[:count], ctx.device), True)
-        self.length.observe(max(outcome.levels, default=0), len(outcome.path))
-        self._keep(flight, outcome.path)
-        self.spent += time.perf_counter() - t0
-        return outcome, count
+    def _collect(self, in_flight: InFlightRound) -> tuple[RoundResult, int]:
+        """Wait for a round's facts and make everything ready for the next one. Returns them, and how many tokens the round emits.
 
-    def _tell(self, flight: Flight, outcome: Outcome, count: int) -> Round:
-        """The record of a round: texts and tables."""
-        t0, round_, (m0, m1, m2) = time.perf_counter(), flight.round, flight.marks
-        outcome.write(round_, count, self.options.sampling.greedy, self.options.record, self.text.piece)
-        round_.draft_s, round_.verify_s = seconds(m0, m1), seconds(m1, m2)
-        self.spent += time.perf_counter() - t0
-        # the device may have worked while the round's reader read: that time is decoding too
-        self.busy = max(self.busy, flight.spent) + round_.draft_s + round_.verify_s
-        self.spent = max(self.spent, self.busy)
-        round_.elapsed_s = self.spent
-        round_.other_s = max(0.0, self.spent - self.told - round_.draft_s - round_.verify_s)
-        self.told = self.spent
-        return round_
+        Raises EnvironmentFailure where logits are not finite numbers.
+        """
+        ctx = self.ctx
+        with self.clock.running():
+            host = wait(in_flight.facts)
+            if not all(map(math.isfinite, [*host["peak"], *host["q"]])):
+                who = "target" if not all(map(math.isfinite, host["peak"])) else "draft"
+                raise EnvironmentFailure(f"The {who}'s logits are no numbers in {self.target.dtype}: take --dtype float32, or other weights.")
+            result = RoundResult.of(host, self.options.verify == "block")
+            ids = result.ids
+            count = self._cut(ids)
+            self.tokens += ids[:count]
+            if ctx.seen is not None:
+                ctx.seen.index_fill_(0, to_device(ids[:count], ctx.device), True)
+            self.length.observe(max(result.levels, default=0), len(result.path))
+            self._keep(in_flight, result.path)
+        return result, count
 
-    def _keep(self, flight: Flight, path: list[int]) -> None:
-        """Make the cache hold all tokens but the last, and hand the proposer what became of its draft."""
-        ctx, n, pending, drafted = self.ctx, len(path), flight.pending, flight.drafted
-        start = ctx.cache.length - pending - len(drafted)
+    def _finish(self, in_flight: InFlightRound, result: RoundResult, count: int) -> Round:
+        """The record of a round: texts, tables and times."""
+        with self.clock.running():
+            result.write(in_flight.round, count, self.options.sampling.greedy, self.options.record, self.text.piece)
+        self.clock.finish(in_flight.round, in_flight.launched, in_flight.marks)
+        return in_flight.round
+
+    def _keep(self, in_flight: InFlightRound, path: list[int]) -> None:
+        """Make the cache hold all tokens but the last, and hand the proposer the accepted path."""
+        ctx, n, uncached, drafted = self.ctx, len(path), in_flight.uncached, in_flight.drafted
+        start = ctx.cache.length - uncached - len(drafted)
         straight = path == list(range(n))
         if not straight:
-            kept = send(path, ctx.device)
-            ctx.cache.gather(start + pending, kept)
+            accepted = to_device(path, ctx.device)
+            ctx.cache.gather(start + uncached, accepted)
         ctx.cache.truncate(min(ctx.cache.length, len(self.tokens) - 1))
         if self.stop is None:
-            ctx.fresh = torch.cat([drafted[:n] if straight else drafted.index_select(0, kept), flight.next_id])
-            ctx.states = {tap: x[:pending + n] if straight else torch.cat([x[:pending], x[pending:].index_select(0, kept)])
-                          for tap, x in flight.states.items()}
+            ctx.new_ids = torch.cat([drafted[:n] if straight else drafted.index_select(0, accepted), in_flight.next_id])
+            ctx.hidden_states = {layer: x[:uncached + n] if straight else torch.cat([x[:uncached], x[uncached:].index_select(0, accepted)])
+                          for layer, x in in_flight.hidden_states.items()}
             self.proposer.observe(ctx, path)
 
     def _cut(self, emitted: list[int]) -> int:
         """How many of the ids stay: none behind the first EOS, stop string or the limit. Sets `stop`."""
-        opts, ids = self.options, self.new_tokens
+        so_far = len(self.new_tokens)
         for i, token in enumerate(emitted, 1):
-            ids.append(token)
-            if token in self.target.eos_ids and not opts.ignore_eos:
+            if token in self.target.eos_ids and not self.options.ignore_eos:
                 self.stop = "eos"
-            elif opts.stop and any(s in self.text.decode(ids) for s in opts.stop):
+            elif self.stops.push(token):
                 self.stop = "stop_string"
-            elif len(ids) >= self.limit:
+            elif so_far + i >= self.limit:
                 self.stop = "length"
             if self.stop:
                 return i

@@ -1,4 +1,4 @@
-"""What became of a round, as the host learns it: the accepted path and the next token first, the record when there is time."""
+"""A round's result on the host: the accepted path and the next token at once, the record later."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from core.trace import Drafted, Emitted, Round
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RoundResult:
     """The fetched facts of a round (core.decoding.verification), by drafted node."""
     host: Host
     tokens: list[int]
@@ -19,11 +19,11 @@ class Outcome:
     path: list[int]             # accepted nodes, in order
     last: int                   # the token that the target added
     at: int                     # the position it was drawn at: 0 the root, i + 1 behind node i
-    refused: bool               # whether it replaces a rejected one
+    recovered: bool             # whether it replaces a rejected one
 
     @classmethod
-    def of(cls, host: Host, block: bool) -> Outcome:
-        """block: one verdict on the whole draft, so that a token drawn before its end stands for a rejected rest."""
+    def of(cls, host: Host, block: bool) -> RoundResult:
+        """block: the whole draft is tested at once, so that a token drawn before its end replaces a rejected rest."""
         tokens = [int(t) for t in host["tokens"]]
         n = len(tokens)
         parents = [int(x) for x in host["parents"]] if "parents" in host else list(range(-1, n - 1))
@@ -31,8 +31,8 @@ class Outcome:
         levels = [0] * n
         for i in range(n):
             levels[i] = 1 if parents[i] < 0 else levels[parents[i]] + 1
-        refused = any(host["tested"][i] and not host["accepted"][i] for i in range(n) if parents[i] == at - 1) or (block and at < n)
-        return cls(host, tokens, parents, levels, [i for i in range(n) if host["accepted"][i]], last, at, refused)
+        recovered = any(host["tested"][i] and not host["accepted"][i] for i in range(n) if parents[i] == at - 1) or (block and at < n)
+        return cls(host, tokens, parents, levels, [i for i in range(n) if host["accepted"][i]], last, at, recovered)
 
     @property
     def ids(self) -> list[int]:
@@ -42,7 +42,7 @@ class Outcome:
     def write(self, round_: Round, count: int, greedy: bool, recorded: bool, piece: Callable[[int], str]) -> None:
         """Fill `round_`: its first `count` tokens, its draft and, if `recorded`, its tables."""
         host, n = self.host, len(self.tokens)
-        kinds = ["accepted"] * len(self.path) + ["plain" if not n else "recovered" if self.refused else "bonus"]
+        kinds = ["accepted"] * len(self.path) + ["plain" if not n else "recovered" if self.recovered else "bonus"]
         round_.emitted = [Emitted(t, piece(t), kind) for t, kind in zip(self.ids[:count], kinds)]
         # what was drafted behind the end of the output never mattered: it leaves the record and every count
         ended = count <= len(self.path)
@@ -51,10 +51,10 @@ class Outcome:
         for i in keep:
             verdict = "accepted" if host["accepted"][i] else "rejected" if host["tested"][i] else "not_reached"
             round_.drafted.append(Drafted(self.tokens[i], piece(self.tokens[i]), place[self.parents[i]], host["p"][i], host["q"][i],
-                                          None if greedy else host["u"][i], host["threshold"][i], verdict))
+                                          None if greedy else host["u"][i], host["acceptance_prob"][i], verdict))
         if recorded:
             listed = tables.tables({name[6:]: x for name, x in host.items() if name.startswith("table.")}, self.tokens, self.parents,
-                                   host["p"], host["q"], self.at if self.refused else None, piece)
+                                   host["p"], host["q"], self.at if self.recovered else None, piece)
             round_.tables = [listed[i] for i in range(n + 1) if not ended or i == 0 or (i - 1 in place and self.levels[i - 1] < count)]
             for table in round_.tables:
                 table.after = place[table.after]

@@ -1,4 +1,4 @@
-"""The recorder: both laws at every position of a pass, cut to the likeliest ids; as tensors first, as trace tables after the transfer.
+"""The recorder: both distributions at every position of a pass, cut to the likeliest ids; as tensors first, as trace tables after the transfer.
 
 Position 0 of a pass is the root (the last emitted token), position i + 1 stands behind drafted node i. Everything about the draft
 is kept per node, so that chains and trees need one code.

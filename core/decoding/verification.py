@@ -1,4 +1,4 @@
-"""The tensor half of a round: the target's pass, both laws, the verdicts and the next token. Nothing here waits for the device."""
+"""The tensor half of a round: target pass, distributions, accepted tokens, next token. Nothing here waits for the device."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,67 +8,68 @@ import torch
 from torch import Tensor
 
 from core.decoding import tables
-from core.methods.base import Rules
+from core.methods.base import Draft, SamplingContext
 from core.models import host_copy
-from core.models.cache import KVCache, Window
+from core.models.cache import GraphCacheView, KVCache
 from core.sampling import probs, verify
 from core.sampling.tree import Tree
 
 
 @dataclass(frozen=True)
-class Step:
-    """A region (core.models.graphs). levels: of a drafted tree, 0 = a chain."""
+class Verification:
+    """A captured function (core.models.graphs). levels: of a drafted tree, 0 = a chain."""
     target_pass: Callable
-    rules: Rules
+    sampling_ctx: SamplingContext
     levels: int = 0
     verify: str = "chain"
     epsilon: float = 0.0
     delta: float = 0.0
 
-    def __call__(self, cache: KVCache | Window, pending: Tensor, tokens: Tensor, q: Tensor | None, q_logits: Tensor | None, parents: Tensor | None,
-                 kept: Tensor | None, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """pending [m] ids that the target has not read, tokens [N] drafted, q and q_logits [N, V], parents [N], kept: what the draft has left
-        for the target's pass, u [N+1], seen [V] bool. Returns (packed facts, their layout, next id [1], tapped states [m+N, H] ...)."""
-        tree, logits, states = self.forward(cache, pending, tokens, parents, kept)
-        return *self.judge(tree, logits, tokens, q, q_logits, u, seen), *states
+    def __call__(self, cache: KVCache | GraphCacheView, uncached: Tensor, u: Tensor | None, seen: Tensor | None, *draft: Tensor | None) -> tuple:
+        """uncached [m] ids that the target has not read, u [N+1], seen [V] bool, draft: Draft.tensors of N tokens.
 
-    def forward(self, cache: KVCache | Window, pending: Tensor, tokens: Tensor, parents: Tensor | None,
-                kept: Tensor | None) -> tuple[Tree | None, Tensor, list[Tensor]]:
-        """The target's pass -> (tree, logits [N+1, V], tapped states)."""
-        tree = Tree.of(parents, self.levels) if parents is not None else None
-        shape = tree.pass_shape(len(pending)) if tree is not None else None
-        logits, states = self.target_pass(cache, torch.cat([pending, tokens]), len(tokens) + 1, shape, kept)
-        return tree, logits.to(self.rules.dtype), list(states.values())
+        Returns (packed facts, their layout, next id [1], hidden states [m+N, H] of each aux layer ...).
+        """
+        drafted = Draft.of(draft, self.levels)
+        tree, logits, hidden_states = self.forward(cache, uncached, drafted)
+        return *self.accept(drafted, tree, logits, u, seen), *hidden_states
 
-    def judge(self, tree: Tree | None, logits: Tensor, tokens: Tensor, q: Tensor | None, q_logits: Tensor | None, u: Tensor | None,
-              seen: Tensor | None) -> tuple[Tensor, host_copy.Layout, Tensor]:
-        """Laws, verdicts and all that the record keeps of them."""
-        n, sampling = len(tokens), self.rules.sampling
-        along = None if seen is None else probs.seen_along(seen, tokens, tree)
-        scored = probs.scores(logits, sampling, along)
-        p = probs.law(scored, sampling)
+    def forward(self, cache: KVCache | GraphCacheView, uncached: Tensor, draft: Draft) -> tuple[Tree | None, Tensor, list[Tensor]]:
+        """The target's pass -> (tree, logits [N+1, V], hidden states)."""
+        tree = Tree.of(draft.parents, self.levels) if draft.parents is not None else None
+        shape = tree.pass_shape(len(uncached)) if tree is not None else None
+        logits, hidden_states = self.target_pass(cache, torch.cat([uncached, draft.tokens]), len(draft) + 1, shape, draft.reused)
+        return tree, logits.to(self.sampling_ctx.dtype), list(hidden_states.values())
+
+    def accept(self, draft: Draft, tree: Tree | None, logits: Tensor, u: Tensor | None,
+               seen: Tensor | None) -> tuple[Tensor, host_copy.Layout, Tensor]:
+        """Both distributions, the accepted tokens, the next one, and all that the record keeps of them."""
+        n, tokens, q, sampling = len(draft), draft.tokens, draft.q, self.sampling_ctx.sampling
+        before = None if seen is None else probs.seen_before(seen, tokens, tree)
+        scored = probs.scores(logits, sampling, before)
+        p = probs.probabilities(scored, sampling)
         if u is None:
             u = torch.full((n + 1,), 0.5, dtype=torch.float64, device=tokens.device)
-        verdict = self._verdict(p, q, tokens, tree, u)
+        result = self._verify(p, draft, tree, u)
         own, rows = tokens[:, None], slice(0, n) if tree is None else tree.parents + 1
-        facts = {"tokens": tokens, "accepted": verdict.accepted, "tested": verdict.tested, "u": u[:n], "threshold": verdict.threshold,
+        facts = {"tokens": tokens, "accepted": result.accepted, "tested": result.tested, "u": u[:n], "acceptance_prob": result.acceptance_prob,
                  "p": p[rows].gather(1, own)[:, 0], "q": q.gather(1, own)[:, 0] if q is not None else torch.ones_like(u[:n]),
-                 "next": torch.stack([verdict.next_id, verdict.at]), "peak": logits.amax(-1)}
+                 "next": torch.stack([result.next_id, result.at]), "peak": logits.amax(-1)}
         if tree is not None:
             facts["parents"] = tree.parents
-        if self.rules.record:
-            q_scored = None if q_logits is None else probs.scores(q_logits, sampling, None if along is None else along[rows])
-            captured = tables.capture(p, scored, logits, q, q_scored, q_logits, tokens, None if tree is None else tree.parents, verdict.residual)
+        if self.sampling_ctx.record:
+            q_scored = None if draft.logits is None else probs.scores(draft.logits, sampling, None if before is None else before[rows])
+            captured = tables.capture(p, scored, logits, q, q_scored, draft.logits, tokens, None if tree is None else tree.parents, result.residual)
             facts |= {f"table.{name}": tensor for name, tensor in captured.items()}
-        return *host_copy.pack(facts), verdict.next_id.view(1)
+        return *host_copy.pack(facts), result.next_id.view(1)
 
-    def _verdict(self, p: Tensor, q: Tensor | None, tokens: Tensor, tree: Tree | None, u: Tensor) -> verify.Verdict:
-        n = len(tokens)
+    def _verify(self, p: Tensor, draft: Draft, tree: Tree | None, u: Tensor) -> verify.VerifyResult:
+        n, tokens, q = len(draft), draft.tokens, draft.q
         if self.verify == "typical" and n:
             shape = tree or Tree.of(torch.arange(-1, n - 1, device=u.device), n)
             return verify.typical(p, tokens, shape, u[n], self.epsilon, self.delta)
         if tree is not None:
             return verify.tree(p, q, tokens, tree, u[:n], u[n])
         if q is None:
-            q = verify.one_hot(tokens, self.rules.vocab_size, p.dtype)
+            q = verify.one_hot(tokens, self.sampling_ctx.vocab_size, p.dtype)
         return (verify.block if self.verify == "block" else verify.chain)(p, q, tokens, u[:n], u[n])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.checkpoints import weights
-from core.checkpoints.formats.eagle import EagleTensors, aux_layers
+from core.checkpoints.formats.eagle import EagleTensors, read_aux_layers
 from core.checkpoints.formats.medusa import MedusaTensors
 from core.checkpoints.load import Pair
 from core.methods.eagle_head import EagleHead
@@ -67,7 +67,7 @@ def medusa_parameters(c: DecoderConfig) -> int:
 
 
 def random_decoder(c: DecoderConfig, dtype: torch.dtype, device: torch.device, seed: int = 0) -> Decoder:
-    """Weights drawn such that states keep their size through the layers and laws are neither flat nor one-hot."""
+    """Weights drawn such that hidden states keep their size through the layers and distributions are neither flat nor one-hot."""
     rng = torch.Generator(device).manual_seed(seed)
     model = Decoder(c, dtype, device).requires_grad_(False)
     with torch.no_grad():
@@ -112,7 +112,7 @@ def random_eagle(target: Decoder, seed: int = 1) -> EagleHead:
     rows = tensors["lm_head.weight"].shape[0]
     picked = torch.randperm(c.vocab_size, generator=rng, device=target.device)[:rows].sort().values if rows < c.vocab_size else None
     config = replace(c, num_layers=1, tied_head=False, qk_norm=False)
-    return EagleHead(EagleTensors(3, config, tensors, aux_layers(None, c.num_layers), picked), target)
+    return EagleHead(EagleTensors(3, config, tensors, read_aux_layers(None, c.num_layers), picked), target)
 
 
 def random_medusa(target: Decoder, seed: int = 2) -> MedusaHeads:

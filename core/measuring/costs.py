@@ -13,7 +13,7 @@ from torch import Tensor
 
 from core.methods.base import Context, Proposer
 from core.models import graphs
-from core.models.graphs import Runner
+from core.models.graphs import GraphRunner
 from core.models.target import Target
 from core.sampling.probs import Sampling
 
@@ -39,7 +39,7 @@ def choose_threads(target: Target, spare: int = 0) -> int:
 
 
 def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
-            repeats: int = 5, runner: Runner | None = None) -> dict[str, Any]:
+            repeats: int = 5, runner: GraphRunner | None = None) -> dict[str, Any]:
     """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted).
 
     verify: `verify_s` of an earlier measurement of this target, which is the same for every method. runner: the run's; a captured
@@ -79,7 +79,7 @@ def pass_seconds(target: Target, k: int, repeats: int) -> float:
 
 @dataclass(frozen=True)
 class Pass:
-    """A region: one target pass, the logits of all its k tokens."""
+    """A captured function: one target pass, the logits of all its k tokens."""
     target: Target
     k: int
 
@@ -88,7 +88,7 @@ class Pass:
 
 
 @torch.inference_mode()
-def passes(target: Target, lengths: Sequence[int], repeats: int, runner: Runner | None = None) -> dict[int, float]:
+def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRunner | None = None) -> dict[int, float]:
     """Median seconds of a pass for each length, measured in turn: a busy moment of the machine then hits all lengths alike."""
     runner = runner or graphs.of(target, None)
     longest = max(lengths)
@@ -111,7 +111,7 @@ def passes(target: Target, lengths: Sequence[int], repeats: int, runner: Runner 
 
 
 @torch.inference_mode()
-def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, runner: Runner | None = None) -> float | None:
+def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, runner: GraphRunner | None = None) -> float | None:
     """Median seconds a drafted token costs, drafting k at a time behind CONTEXT tokens."""
     proposer = proposer.costly
     room = min(target.max_positions, proposer.max_positions or target.max_positions)
@@ -123,14 +123,14 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, 
                   target, None, runner=runner)
     ctx.cache = ctx.new_cache(getattr(target, "model", target), length + k)
     if length > 1:
-        ctx.states = target.verify(torch.zeros(length - 1, dtype=torch.long, device=target.device), ctx.cache, 1, None, proposer.taps)[1]
+        ctx.hidden_states = target.verify(torch.zeros(length - 1, dtype=torch.long, device=target.device), ctx.cache, 1, None, proposer.aux_layers)[1]
     proposer.begin(ctx)
     try:
         proposer.observe(ctx, [])
         first = proposer.propose(ctx, k)        # reads the context once; afterwards only the draft steps remain
         if first is None or not len(first):
             return None
-        ctx.states = {tap: rows[-1:] for tap, rows in ctx.states.items()}
+        ctx.hidden_states = {aux_layer: rows[-1:] for aux_layer, rows in ctx.hidden_states.items()}
 
         def once() -> None:
             proposer.observe(ctx, [])           # as if the last token had just been emitted: one token to read, then k - 1 of its own

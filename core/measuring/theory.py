@@ -9,9 +9,9 @@ def expected_tokens(alpha: float, k: int) -> float:
     return sum(alpha ** i for i in range(k + 1))
 
 
-def expected_tokens_by_position(kept: Sequence[float]) -> float:
+def expected_tokens_by_position(acceptance: Sequence[float]) -> float:
     """The same from measured rates: kept[i] = rounds that accepted position i / rounds that drafted it (so already a running product)."""
-    return 1 + sum(kept)
+    return 1 + sum(acceptance)
 
 
 def speedup(alpha: float, k: int, c: float, v: float = 1.0) -> float:

@@ -1,6 +1,7 @@
 """What every proposer gets and gives. A proposer is one file; the loop knows no method by name."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +11,15 @@ from torch import Tensor
 from core.methods.settings import Setting
 from core.models.cache import KVCache
 from core.models.decoder import Decoder, PassShape
-from core.models.graphs import Runner
-from core.models.host_copy import send
+from core.models.graphs import GraphRunner
+from core.models.host_copy import to_device
 from core.models.target import Cache, Target
 from core.sampling.probs import Sampling
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What a captured region may know of a run besides its tensors."""
+class SamplingContext:
+    """What a captured function may know of a run besides its tensors."""
     sampling: Sampling
     vocab_size: int
     dtype: torch.dtype
@@ -27,14 +28,14 @@ class Rules:
 
 @dataclass(frozen=True)
 class TargetPass:
-    """The target's pass of a round, for a captured region."""
+    """The target's pass of a round, for a captured function."""
     target: Target
-    taps: tuple[int, ...] = ()
+    aux_layers: tuple[int, ...] = ()
 
     def __call__(self, cache: Cache, ids: Tensor, last: int, shape: PassShape | None = None,
-                 kept: Tensor | None = None) -> tuple[Tensor, dict[int, Tensor]]:
-        """ids [K] -> logits [last, V] and tapped states [K, H]. kept: what the draft has computed of this pass already (Draft.kept)."""
-        return self.target.verify(ids, cache, last, shape, self.taps)
+                 reused: Tensor | None = None) -> tuple[Tensor, dict[int, Tensor]]:
+        """ids [K] -> logits [last, V] and hidden states [K, H]. reused: what the draft has computed of this pass already (Draft.reused)."""
+        return self.target.verify(ids, cache, last, shape, self.aux_layers)
 
 
 @dataclass
@@ -46,19 +47,19 @@ class Context:
     vocab_size: int                     # of the target: every q is over these ids
     capacity: int                       # most positions this run can reach
     device: torch.device
-    dtype: torch.dtype                  # of the laws: float32, or float64 with a float64 target
+    dtype: torch.dtype                  # of the distributions: float32, or float64 with a float64 target
     target: Target
     cache: Cache                        # the target's; holds all of `tokens` but the last
     record: bool = True                 # whether anybody will look at a draft's logits
     seen: Tensor | None = None          # [V] bool, ids in `tokens`; kept only with a repetition penalty
-    states: dict[int, Tensor] = field(default_factory=dict)     # tap -> [n, H], of the tokens that the last pass added to the cache
-    runner: Runner = field(default_factory=lambda: Runner(enabled=False))
-    fresh: Tensor | None = None         # [n] int64, the last ids of `tokens`, where they already lie on the device
+    hidden_states: dict[int, Tensor] = field(default_factory=dict)     # aux layer -> [n, H], of the tokens that the last pass added to the cache
+    runner: GraphRunner = field(default_factory=lambda: GraphRunner(enabled=False))
+    new_ids: Tensor | None = None       # [n] int64, the last ids of `tokens`, where they already lie on the device
     lent: list[tuple[Any, KVCache]] = field(default_factory=list)       # caches that go back to the runner when the run ends
 
     @property
-    def rules(self) -> Rules:
-        return Rules(self.sampling, self.vocab_size, self.dtype, self.record)
+    def sampling_ctx(self) -> SamplingContext:
+        return SamplingContext(self.sampling, self.vocab_size, self.dtype, self.record)
 
     def new_cache(self, model: Any, capacity: int) -> KVCache:
         """For at least `capacity` entries, until the run ends."""
@@ -72,14 +73,14 @@ class Context:
         """The run is over: its caches may serve the next one."""
         for model, cache in self.lent:
             self.runner.give_back(model, cache)
-        self.cache, self.states, self.fresh, self.lent = None, {}, None, []
+        self.cache, self.hidden_states, self.new_ids, self.lent = None, {}, None, []
 
-    def since(self, length: int) -> Tensor:
-        """tokens[length:] as [n] int64 on the device."""
+    def uncached(self, length: int) -> Tensor:
+        """The tokens that a cache of `length` entries has not read: tokens[length:] as [n] int64 on the device."""
         n = len(self.tokens) - length
-        if self.fresh is not None and 0 < n <= self.fresh.shape[0]:
-            return self.fresh[-n:]
-        return send(self.tokens[length:], self.device)
+        if self.new_ids is not None and 0 < n <= self.new_ids.shape[0]:
+            return self.new_ids[-n:]
+        return to_device(self.tokens[length:], self.device)
 
     def uniforms(self, n: int) -> Tensor:
         """n fresh draws in [0, 1), float64: float32 would round small probabilities to a coarse grid."""
@@ -88,16 +89,26 @@ class Context:
 
 @dataclass
 class Draft:
-    """N drafted tokens. q None means one-hot: the draft was deterministic, whatever its head's softmax says."""
+    """N drafted tokens. q None means one-hot: the draft was deterministic, whatever its head's softmax gives."""
     tokens: Tensor                      # [N] int64 target ids
-    q: Tensor | None = None             # [N, V], the law each token was really drawn from
+    q: Tensor | None = None             # [N, V], the distribution each token was really drawn from
     logits: Tensor | None = None        # [N, V], raw; -inf where the draft cannot go; for the trace alone
     parents: Tensor | None = None       # [N] int64, index of each node's parent, -1 = the last emitted token; None: a chain
     levels: int = 0                     # of a tree: an upper bound of its depth
-    kept: Tensor | None = None          # what verification need not compute again; only the proposer's own target_pass reads it
+    reused: Tensor | None = None          # what verification need not compute again; only the proposer's own target_pass reads it
 
     def __len__(self) -> int:
         return self.tokens.shape[0]
+
+    def tensors(self) -> tuple[Tensor | None, ...]:
+        """Everything but `levels`: inputs of a captured function."""
+        return self.tokens, self.q, self.logits, self.parents, self.reused
+
+    @classmethod
+    def of(cls, tensors: Sequence[Tensor | None], levels: int) -> Draft:
+        """The draft again from its `tensors`."""
+        tokens, q, logits, parents, reused = tensors
+        return cls(tokens, q, logits, parents, levels, reused)
 
 
 class Proposer:
@@ -105,7 +116,7 @@ class Proposer:
 
     name = "plain"
     settings: tuple[Setting, ...] = ()  # its own options, beside the ones every method has
-    taps: tuple[int, ...] = ()          # target layers whose input states it wants in ctx.states
+    aux_layers: tuple[int, ...] = ()          # target layers whose input hidden states it wants in ctx.hidden states
     side_nodes: int = 0                 # most drafted nodes beside the accepted path: cache rows a tree needs for a while
     levels: int | None = None           # of a tree given by its shape; None: as many as --draft-len says
     max_positions: int | None = None    # longest context it can read; None = no limit of its own
@@ -125,7 +136,7 @@ class Proposer:
 
     def target_pass(self, target: Target) -> TargetPass:
         """How the target verifies; another than the plain pass for who has run a part of it already."""
-        return TargetPass(target, self.taps)
+        return TargetPass(target, self.aux_layers)
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         """After a round: ctx.tokens now ends with the drafted tokens of `path` (indices into the draft) and one of the target's."""

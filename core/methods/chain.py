@@ -4,51 +4,51 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from core.methods.base import Rules
+from core.methods.base import SamplingContext
 from core.sampling import probs
 
 
 class Chain:
-    """Draws up to k tokens, each from the head's own law under the run's sampling options; `parts` are they with that law as q.
+    """Draws up to k tokens, each from the head's own distribution under the run's sampling options; `parts` are they with that distribution as q.
 
     token_map [rows of the head] gives the target id of each row of a reduced head; ids without a row have q = 0.
     """
 
-    def __init__(self, rules: Rules, u: Tensor | None, seen: Tensor | None, token_map: Tensor | None = None) -> None:
+    def __init__(self, sampling_ctx: SamplingContext, u: Tensor | None, seen: Tensor | None, token_map: Tensor | None = None) -> None:
         """u [k], None = greedy; seen [V] bool with a repetition penalty."""
-        self.rules, self.u, self.token_map = rules, u, token_map
+        self.sampling_ctx, self.u, self.token_map = sampling_ctx, u, token_map
         self.seen = None if seen is None else seen.clone()
         self.tokens: list[Tensor] = []
-        self.laws: list[Tensor] = []
+        self.dists: list[Tensor] = []
         self.logits: list[Tensor] = []
 
     def add(self, logits: Tensor) -> Tensor:
         """Raw logits [rows of the head] -> the drawn target id [1]."""
-        rules = self.rules
-        raw = logits.to(rules.dtype)
+        sampling_ctx = self.sampling_ctx
+        raw = logits.to(sampling_ctx.dtype)
         if self.token_map is None:
-            raw = raw[:rules.vocab_size]                          # rows that only pad the head
+            raw = raw[:sampling_ctx.vocab_size]                          # rows that only pad the head
         seen = self.seen
         if seen is not None:
             seen = seen[:raw.shape[0]] if self.token_map is None else seen[self.token_map]
-        law = probs.law(probs.scores(raw, rules.sampling, seen), rules.sampling)
-        row = (law.argmax(-1) if self.u is None else probs.draw(law, self.u[len(self.tokens)])).view(1)
+        dist = probs.probabilities(probs.scores(raw, sampling_ctx.sampling, seen), sampling_ctx.sampling)
+        row = (dist.argmax(-1) if self.u is None else probs.draw(dist, self.u[len(self.tokens)])).view(1)
         token = row if self.token_map is None else self.token_map.index_select(0, row)      # indexing by one number would wait
         if self.seen is not None:
             self.seen.index_fill_(0, token, True)
         self.tokens.append(token)
-        self.laws.append(law)
+        self.dists.append(dist)
         self.logits.append(raw)
         return token
 
     def parts(self) -> tuple[Tensor, Tensor, Tensor | None]:
         """Tokens [k], q [k, V] and raw logits [k, V] (None if nobody records them): the beginning of a Draft."""
-        size = self.rules.vocab_size
-        logits = spread(torch.stack(self.logits), size, self.token_map, -torch.inf) if self.rules.record else None
-        return torch.cat(self.tokens), spread(torch.stack(self.laws), size, self.token_map, 0.0), logits
+        size = self.sampling_ctx.vocab_size
+        logits = scatter_to_vocab(torch.stack(self.logits), size, self.token_map, -torch.inf) if self.sampling_ctx.record else None
+        return torch.cat(self.tokens), scatter_to_vocab(torch.stack(self.dists), size, self.token_map, 0.0), logits
 
 
-def spread(rows: Tensor, size: int, token_map: Tensor | None, fill: float) -> Tensor:
+def scatter_to_vocab(rows: Tensor, size: int, token_map: Tensor | None, fill: float) -> Tensor:
     """[k, head rows] -> [k, size] over the target's ids."""
     if token_map is None and rows.shape[-1] == size:
         return rows

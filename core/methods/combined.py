@@ -23,7 +23,7 @@ class Combined(Proposer):
     def __init__(self, first: Proposer, second: Proposer) -> None:
         self.first, self.second = first, second
         self.name = f"{first.name}+{second.name}"
-        self.taps = second.taps
+        self.aux_layers = second.aux_layers
         self.side_nodes = max(first.side_nodes, second.side_nodes)
         self.levels = second.levels
         self.direct = second.direct

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from core.errors import UserError
-from core.methods.base import Context, Draft, Proposer, Rules
+from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.chain import Chain
 from core.methods.settings import Setting
-from core.models.cache import KVCache, Window
+from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder
 from core.sampling.tree import parse_shape
 
@@ -23,15 +23,15 @@ FEW = 2             # tokens a round may have to read: more is a prompt, whose p
 
 @dataclass(frozen=True)
 class DraftChain:
-    """A region: k steps of the draft model."""
+    """A captured function: k steps of the draft model."""
     model: Decoder
     token_map: Tensor | None
-    rules: Rules
+    sampling_ctx: SamplingContext
     k: int
 
-    def __call__(self, cache: KVCache | Window, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+    def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
         """feed [m] ids not read yet, u [k], seen [V] -> parts of the draft."""
-        chain = Chain(self.rules, u, seen, self.token_map)
+        chain = Chain(self.sampling_ctx, u, seen, self.token_map)
         feed = feed.clamp_max(self.model.config.vocab_size - 1)
         for _ in range(self.k):
             hidden, _ = self.model.run(feed[None], cache)
@@ -45,7 +45,7 @@ def not_ours(model: object) -> str | None:
 
 
 class DraftModel(Proposer):
-    """Leviathan et al. 2023: q is the draft's own law under the run's sampling options, the tokens are drawn from it.
+    """Leviathan et al. 2023: q is the draft's own distribution under the run's sampling options, the tokens are drawn from it.
 
     token_map [rows of the head] gives the target id of each output row when the head is reduced; ids without a row have q = 0.
     Ids of the target behind the end of the draft's vocabulary are read as its last id: the draft may then err, the output cannot.
@@ -99,9 +99,9 @@ class DraftModel(Proposer):
         if k <= 0:
             return None
         # everything not yet cached: after a fully accepted draft that is two tokens, since the last one was never fed
-        feed = ctx.since(self.cache.length)
+        feed = ctx.uncached(self.cache.length)
         u = None if ctx.sampling.greedy else ctx.uniforms(k)
-        chain = DraftChain(self.model, self.token_map, ctx.rules, k)
+        chain = DraftChain(self.model, self.token_map, ctx.sampling_ctx, k)
         return Draft(*ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=self.direct is None and len(feed) <= FEW))
 
     def observe(self, ctx: Context, path: list[int]) -> None:

@@ -4,7 +4,7 @@ Row i holds token i + 1 and the state of position i, and predicts token i + 2. W
 own output of the row before in place of the state.
 
     EAGLE-1   x = fc([embed(token); f])                     out = layer(x), no first norm      logits = target's head(out)
-    EAGLE-3   x = [input_layernorm(embed(token)); hidden_norm(g)], g = fc(three states)        logits = lm_head(norm(out))
+    EAGLE-3   x = [input_layernorm(embed(token)); hidden_norm(g)], g = fc(three hidden states)        logits = lm_head(norm(out))
               out = r + mlp(post_attention_layernorm(r)), r = g + attn(x)
 
 B rows, K tokens, H hidden size, Ht the target's, R rows of the output.
@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.checkpoints.formats.eagle import EagleTensors
-from core.models.cache import KVCache, Window
+from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder, Layer
 from core.models.linear import Linear
 
@@ -35,7 +35,7 @@ class EagleLayer(Layer):
             self.hidden_norm = nn.Parameter(torch.ones(c.hidden_size, **where))
             self.qkv = Linear(2 * c.hidden_size, (c.num_heads + 2 * c.num_kv_heads) * c.head_dim, c.qkv_bias, **where)
 
-    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
         if self.first:
             g = x = self.fc(x)
         else:
@@ -59,7 +59,7 @@ class EagleHead(Decoder):
             self.layers = nn.ModuleList([EagleLayer(head)])
             self.fc = None if first else Linear(1, 1)
         self.target = [target]                      # in a list: no part of this module
-        self.first, self.taps, self.token_map = first, head.taps, head.token_map
+        self.first, self.aux_layers, self.token_map = first, head.aux_layers, head.token_map
         self.norm_output, self.input_norm, self.fc_norms = head.norm_output, None, []
 
         def take(*names: str) -> nn.Parameter:
@@ -81,7 +81,7 @@ class EagleHead(Decoder):
             if head.norm_before_fc:
                 self.input_norm = take("input_norm.weight")
             if head.fc_norm:
-                self.fc_norms = [take(f"fc_norm.{i}.weight") for i in range(len(head.taps))]
+                self.fc_norms = [take(f"fc_norm.{i}.weight") for i in range(len(head.aux_layers))]
         for linear, names in pairs:
             linear.weight = take(*(f"{n}.weight" for n in names))
             if linear.bias is not None:
@@ -89,9 +89,9 @@ class EagleHead(Decoder):
         if self.config.qk_norm:
             layer.q_norm, layer.k_norm = take("self_attn.q_norm.weight"), take("self_attn.k_norm.weight")
 
-    def fuse(self, states: dict[int, Tensor]) -> Tensor:
-        """Tapped states of the target, [n, Ht] each -> what a row reads of them, [n, H]."""
-        parts = [states[tap] for tap in self.taps]
+    def fuse(self, hidden_states: dict[int, Tensor]) -> Tensor:
+        """Tapped hidden states of the target, [n, Ht] each -> what a row reads of them, [n, H]."""
+        parts = [hidden_states[aux_layer] for aux_layer in self.aux_layers]
         if self.first:
             return self.target[0].norm(parts[0])
         if self.fc_norms:
@@ -99,16 +99,16 @@ class EagleHead(Decoder):
         joined = torch.cat(parts, -1)
         return self.fc(joined if self.input_norm is None else self._rms(joined, self.input_norm))
 
-    def read(self, ids: Tensor, g: Tensor, cache: KVCache | Window) -> Tensor:
-        """ids [K] and states g [K, H] behind what the cache holds -> [K, H]."""
+    def read(self, ids: Tensor, g: Tensor, cache: KVCache | GraphCacheView) -> Tensor:
+        """ids [K] and hidden states g [K, H] behind what the cache holds -> [K, H]."""
         return self.run(ids[None], cache, hidden=self._rows(ids, g))[0][0]
 
-    def branch(self, ids: Tensor, g: Tensor, cache: KVCache | Window, depth: int, above: Tensor) -> Tensor:
+    def branch(self, ids: Tensor, g: Tensor, cache: KVCache | GraphCacheView, depth: int, above: Tensor) -> Tensor:
         """One level of a tree: K nodes, `depth` levels above them drafted. above [K, drafted entries so far + K] bool: what a row
         sees of the drafted entries, the last ones of the cache, and of this level. -> [K, H]."""
         K = ids.shape[0]
-        start, base = cache.length, cache.length + K - above.shape[1]           # base: entries with real states, seen by all
-        if isinstance(cache, Window):
+        start, base = cache.length, cache.length + K - above.shape[1]           # base: entries with real hidden states, seen by all
+        if isinstance(cache, GraphCacheView):
             cos, sin = self.rotary(cache, (cache.start + base + depth).expand(K))
             mask = cache.tree_mask(above, base, self.dtype)
         else:

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from core.errors import UserError
-from core.methods.base import Context, Draft, Proposer, Rules, TargetPass
+from core.methods.base import Context, Draft, Proposer, SamplingContext, TargetPass
 from core.methods.chain import Chain
 from core.methods.settings import Setting
-from core.models.cache import KVCache, Window
+from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder, PassShape
 from core.models.target import DecoderTarget, Target
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExitChain:
-    """A region: k steps of the target's `lower` layers, then `rest`; its cache is left as long as it was."""
+    """A captured function: k steps of the target's `lower` layers, then `rest`; its cache is left as long as it was."""
     model: Decoder
     lower: range
     rest: tuple[int, ...]
-    rules: Rules
+    sampling_ctx: SamplingContext
     k: int
     confidence: float = 0.0
 
-    def __call__(self, cache: KVCache | Window, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """feed [1] the last emitted id, u [k], seen [V] -> parts of the draft; its `kept`: states behind `lower` of all it fed, [1, n, H]."""
-        start, chain, states = cache.length, Chain(self.rules, u, seen), []
+    def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+        """feed [1] the last emitted id, u [k], seen [V] -> parts of the draft; its `kept`: hidden states behind `lower` of all it fed, [1, n, H]."""
+        start, chain, hidden_states = cache.length, Chain(self.sampling_ctx, u, seen), []
         try:
             for i in range(self.k):
                 state, _ = self.model.run(feed[None], cache, layers=self.lower, advance=False)
                 hidden, _ = self.model.run(feed[None], cache, hidden=state, layers=self.rest, advance=False)
                 cache.length += 1
-                states.append(state)
+                hidden_states.append(state)
                 feed = chain.add(self.model.logits(hidden[0, -1]))
-                if self.confidence and i + 1 < self.k and float(chain.laws[-1].index_select(0, feed)) < self.confidence:
+                if self.confidence and i + 1 < self.k and float(chain.dists[-1].index_select(0, feed)) < self.confidence:
                     break
         finally:
             cache.length = start
-        return *chain.parts(), None, 0, torch.cat(states, 1)
+        return *chain.parts(), None, 0, torch.cat(hidden_states, 1)
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class UpperPass(TargetPass):
     lower: range = range(0)
     upper: range = range(0)
 
-    def __call__(self, cache: KVCache | Window, ids: Tensor, last: int, shape: PassShape | None = None,
-                 kept: Tensor | None = None) -> tuple[Tensor, dict[int, Tensor]]:
-        if kept is None:
+    def __call__(self, cache: KVCache | GraphCacheView, ids: Tensor, last: int, shape: PassShape | None = None,
+                 reused: Tensor | None = None) -> tuple[Tensor, dict[int, Tensor]]:
+        if reused is None:
             return super().__call__(cache, ids, last, shape)
         model, start = self.target.model, cache.length
-        cache.length = start + kept.shape[1]
+        cache.length = start + reused.shape[1]
         try:                                                                # the last drafted token has not run at all yet
             state, _ = model.run(ids[None, -1:], cache, layers=self.lower, advance=False)
         finally:
             cache.length = start
-        hidden, _ = model.run(ids[None], cache, hidden=torch.cat([kept, state], 1), layers=self.upper)
+        hidden, _ = model.run(ids[None], cache, hidden=torch.cat([reused, state], 1), layers=self.upper)
         return model.logits(hidden[0])[:, :self.target.vocab_size], {}
 
 
@@ -83,9 +83,9 @@ class EarlyExit(Proposer):
         """Raises UserError for layers the target does not have, or a draft that would be the whole target."""
         self.model = target.model
         total = self.model.config.num_layers
-        kept = kept_layers(total, exit_layer, skip_layers)
-        self.shared = next(i for i in range(total) if i >= len(kept) or kept[i] != i)      # layers before the first skipped one
-        self.lower, self.rest, self.upper = range(self.shared), tuple(kept[self.shared:]), range(self.shared, total)
+        reused = draft_layers(total, exit_layer, skip_layers)
+        self.shared = next(i for i in range(total) if i >= len(reused) or reused[i] != i)      # layers before the first skipped one
+        self.lower, self.rest, self.upper = range(self.shared), tuple(reused[self.shared:]), range(self.shared, total)
         self.confidence = confidence
         self.direct = "--confidence looks at every token" if confidence else None
 
@@ -97,14 +97,14 @@ class EarlyExit(Proposer):
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         u = None if ctx.sampling.greedy else ctx.uniforms(k)
-        chain = ExitChain(self.model, self.lower, self.rest, ctx.rules, k, self.confidence)
-        return Draft(*ctx.runner.run(chain, ctx.cache, k, ctx.since(ctx.cache.length), u, ctx.seen, capture=self.direct is None))
+        chain = ExitChain(self.model, self.lower, self.rest, ctx.sampling_ctx, k, self.confidence)
+        return Draft(*ctx.runner.run(chain, ctx.cache, k, ctx.uncached(ctx.cache.length), u, ctx.seen, capture=self.direct is None))
 
     def target_pass(self, target: Target) -> TargetPass:
-        return UpperPass(target, self.taps, self.lower, self.upper)
+        return UpperPass(target, self.aux_layers, self.lower, self.upper)
 
 
-def kept_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
+def draft_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
     """The layers a draft runs, in order. Raises UserError."""
     if skip_layers:
         if exit_layer != EarlyExit.settings[0].default:

@@ -13,7 +13,7 @@ from core.checkpoints.formats import medusa as medusa_format
 from core.checkpoints.formats.medusa import MedusaTensors
 from core.checkpoints.formats.sniff import sniff
 from core.errors import UserError
-from core.methods.base import Context, Draft, Proposer, Rules
+from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.settings import Setting
 from core.methods.static_tree import PRIOR, StaticTree
 from core.models.decoder import Decoder
@@ -79,9 +79,9 @@ class MedusaHeads(nn.Module):
 
 @dataclass(frozen=True)
 class Guesses:
-    """A region: the first k heads' likeliest tokens, as a chain or along a tree. No cache."""
+    """A captured function: the first k heads' likeliest tokens, as a chain or along a tree. No cache."""
     heads: MedusaHeads
-    rules: Rules
+    sampling_ctx: SamplingContext
     k: int
     tree: StaticTree | None
 
@@ -89,11 +89,11 @@ class Guesses:
         """state [Ht] of the last token in the target's cache, seen [V] -> parts of the draft."""
         raw, mapped, tree, device = self.heads(state)[:self.k], self.heads.token_map, self.tree, state.device
         if mapped is None:
-            raw = raw[:, :self.rules.vocab_size]
+            raw = raw[:, :self.sampling_ctx.vocab_size]
         elif seen is not None:
             seen = seen[mapped]
         width = 1 if tree is None else 1 + max(tree.ranks)
-        best = probs.scores(raw, self.rules.sampling, seen).topk(width).indices                     # [k, width]
+        best = probs.scores(raw, self.sampling_ctx.sampling, seen).topk(width).indices                     # [k, width]
         if mapped is not None:
             best = mapped[best]
         if tree is None:
@@ -113,8 +113,8 @@ class Medusa(Proposer):
 
     def __init__(self, heads: MedusaHeads, tree: str = "auto", tree_tokens: int = 7) -> None:
         """Raises UserError for a tree that is none, or deeper than there are heads."""
-        self.heads, self.tap = heads, heads.target[0].config.num_layers
-        self.taps = (self.tap,)
+        self.heads, self.aux_layer = heads, heads.target[0].config.num_layers
+        self.aux_layers = (self.aux_layer,)
         self.tree: StaticTree | None = None
         if tree in ("auto", "static"):
             self.tree = StaticTree.best(heads.accuracy or [PRIOR] * heads.count, tree_tokens)
@@ -153,12 +153,12 @@ class Medusa(Proposer):
         self.state = None
 
     def observe(self, ctx: Context, path: list[int]) -> None:
-        if ctx.states:
-            self.state = ctx.states[self.tap][-1]
+        if ctx.hidden_states:
+            self.state = ctx.hidden_states[self.aux_layer][-1]
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         k = min(k, self.heads.count)
         if k <= 0 or self.state is None:
             return None
-        guesses = Guesses(self.heads, ctx.rules, k, self.tree.cut(k) if self.tree is not None else None)
+        guesses = Guesses(self.heads, ctx.sampling_ctx, k, self.tree.cut(k) if self.tree is not None else None)
         return Draft(*ctx.runner.run(guesses, None, 0, self.state, ctx.seen))

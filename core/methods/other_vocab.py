@@ -7,31 +7,34 @@ import torch
 from torch import Tensor
 
 from core.errors import UserError
-from core.methods.base import Context, Draft, Proposer, Rules
+from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.chain import Chain
 from core.methods.draft_model import not_ours
-from core.models.cache import KVCache, Window
+from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder
-from core.models.host_copy import send
+from core.models.host_copy import to_device
 from core.models.text import NoText, Text
 
-LEAST = 0.2         # of the smaller vocabulary: with less in common the renormalised law says little about the text
+LEAST = 0.2         # of the smaller vocabulary: with less in common the renormalised distribution says little about the text
 ROOM = 4            # draft positions held for each target position: its tokens may be shorter
 FEW = 8             # tokens that one round's text usually has for the draft: longer ones run directly
 
 
 @dataclass(frozen=True)
 class SharedChain:
-    """A region: k steps of the draft, each drawn from its law over the shared tokens. rows, ids [shared]: their draft and target ids."""
+    """A captured function: k steps of the draft, each drawn from its distribution over the shared tokens.
+
+    rows, ids [shared]: draft and target ids of the shared tokens.
+    """
     model: Decoder
     rows: Tensor
     ids: Tensor
-    rules: Rules
+    sampling_ctx: SamplingContext
     k: int
 
-    def __call__(self, cache: KVCache | Window, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
+    def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
         """feed [m] draft ids not read yet, u [k], seen [V] -> parts of the draft."""
-        chain = Chain(self.rules, u, seen, self.ids)
+        chain = Chain(self.sampling_ctx, u, seen, self.ids)
         for _ in range(self.k):
             hidden, _ = self.model.run(feed[None], cache)
             token = chain.add(self.model.logits(hidden[:, -1])[0].index_select(0, self.rows))
@@ -43,7 +46,7 @@ class SharedChain:
 
 
 class OtherVocab(Proposer):
-    """q is the draft's law over the shared tokens, renormalised: exactly what is drawn from, so nothing of the target's law is lost
+    """q is the draft's distribution over the shared tokens, renormalised: exactly what is drawn from, so nothing of the target's distribution is lost
     (Timor et al. 2025, token-level intersection).
 
     The draft keeps its own tokens of the text so far. Each round the text is encoded anew, and what differs from the first token
@@ -75,10 +78,10 @@ class OtherVocab(Proposer):
             return None
         same = next((i for i, (a, b) in enumerate(zip(self.fed, tokens)) if a != b), min(len(self.fed), len(tokens)))
         self.cache.truncate(min(self.cache.length, same, len(tokens) - 1))
-        feed = send(tokens[self.cache.length:], ctx.device)
+        feed = to_device(tokens[self.cache.length:], ctx.device)
         self.fed = tokens
         u = None if ctx.sampling.greedy else ctx.uniforms(k)
-        chain = SharedChain(self.model, self.rows, self.ids, ctx.rules, k)
+        chain = SharedChain(self.model, self.rows, self.ids, ctx.sampling_ctx, k)
         out = ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=self.direct is None and len(feed) <= FEW)
         self.cache.truncate(len(tokens))        # what was drafted comes back, if it was kept, with the text
         return Draft(*out)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from core.errors import UserError
 from core.methods.base import Context, Draft, Proposer
 from core.methods.settings import Setting
-from core.models.host_copy import send
+from core.models.host_copy import to_device
 
 if TYPE_CHECKING:
     from core.checkpoints.load import Pair
@@ -79,4 +79,4 @@ class PromptLookup(Proposer):
         if place is None:
             return None
         period = len(tokens) - place
-        return Draft(send([tokens[place + i % period] for i in range(k)], ctx.device))
+        return Draft(to_device([tokens[place + i % period] for i in range(k)], ctx.device))

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from core.methods.base import Context, Draft, Proposer
 from core.methods.settings import Setting
-from core.models.host_copy import send
+from core.models.host_copy import to_device
 from core.models.target import Target
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ EARLIER: WeakKeyDictionary[Target, Earlier] = WeakKeyDictionary()       # ids me
 
 
 class Suffix(Proposer):
-    """After SuffixDecoding (Oliaro et al. 2024). A deterministic draft (q one-hot), so the output's law is the target's.
+    """After SuffixDecoding (Oliaro et al. 2024). A deterministic draft (q one-hot), so the output's distribution is the target's.
 
     The draft ends where the product of the observed shares falls below `suffix_confidence`: its length follows how sure the past
     is. What was written earlier changes drafts, and with sampling therefore which uniforms decide what: the same seed gives
@@ -103,7 +103,7 @@ class Suffix(Proposer):
                     break
                 text.append(token)
         drafted = text[min(DEEPEST, len(ctx.tokens)):]
-        return Draft(send(drafted, ctx.device)) if drafted else None
+        return Draft(to_device(drafted, ctx.device)) if drafted else None
 
     def likeliest(self, context: list[int]) -> tuple[int | None, float]:
         """(token, its share) behind the longest known end of `context`. A short context leaves more room for the unseen."""

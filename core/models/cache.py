@@ -48,22 +48,22 @@ class KVCache:
         self.length = start + len(rows)
 
 
-class Window:
-    """A cache as a captured region sees it: where it ends is a number on the device, attention reads its first `bucket` entries.
+class GraphCacheView:
+    """A cache as a captured function sees it: where it ends is a number on the device, attention reads its first `bucket` entries.
 
-    `length` counts from there: the entries that the region has added so far. What lies behind them is masked, never sliced off, so
+    `length` counts from there: the entries that the captured function has added so far. What lies behind them is masked, never sliced off, so
     that one captured pass serves every length up to the bucket.
     """
 
     def __init__(self, cache: KVCache, start: Tensor, bucket: int) -> None:
-        """start [1] int64: entries in the cache when the region begins."""
+        """start [1] int64: entries in the cache when the captured function begins."""
         self.start, self.bucket, self.rows = start, bucket, cache.k.shape[1]
         self.layers = [(k, v, k[:, :, :bucket], v[:, :, :bucket]) for k, v in cache.layers]
-        self.tables: tuple[Tensor, Tensor] | None = None      # rotary tables the region reads: kept alive as long as it is
+        self.tables: tuple[Tensor, Tensor] | None = None      # rotary tables the captured function reads: kept alive as long as it is
         self.begin()
 
     def begin(self) -> None:
-        """The region runs once more."""
+        """The captured function runs once more."""
         self.length, self.longest, self._places = 0, 0, (-1, 0, self.start)
 
     def places(self, n: int) -> Tensor:

@@ -13,12 +13,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models import flash, rope
-from core.models.cache import KVCache, Window
+from core.models.cache import GraphCacheView, KVCache
 from core.models.config import DecoderConfig
-from core.models.flash import LowerRight, Reach
+from core.models.flash import CausalLowerRight, VarlenCausal
 from core.models.linear import Linear
 
-Mask = Tensor | LowerRight | Reach | None      # additive [G*K, entries that the cache shows]; None: causal over this pass alone (or K = 1)
+# additive [G*K, entries that the cache shows]; None: causal over this pass alone (or K = 1)
+Mask = Tensor | CausalLowerRight | VarlenCausal | None
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Layer(nn.Module):
         self.q_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
         self.k_norm = nn.Parameter(torch.ones(c.head_dim, **where)) if c.qk_norm else None
 
-    def forward(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
+    def forward(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
         x = x + self.attention(self.norm(x, self.input_norm), cache, index, cos, sin, mask)
         gate, up = self.gate_up(self.norm(x, self.post_norm)).chunk(2, -1)
         return x + self.down(F.silu(gate) * up)
@@ -50,7 +51,7 @@ class Layer(nn.Module):
     def norm(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
 
-    def attention(self, x: Tensor, cache: KVCache | Window | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
+    def attention(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
         """x [B, K, H] -> [B, K, H]."""
         c, (B, K, _) = self.c, x.shape
         group = c.num_heads // c.num_kv_heads
@@ -65,9 +66,9 @@ class Layer(nn.Module):
         k, v = k.transpose(1, 2), v.transpose(1, 2)                               # [B, kv heads, K, D]
         if cache is not None:
             k, v = cache.write(index, k, v)
-        if isinstance(mask, Reach):
+        if isinstance(mask, VarlenCausal):
             return self.o(mask.attend(q, k, v).reshape(B, K, -1))
-        if K > 1 and (mask is None or isinstance(mask, LowerRight)):
+        if K > 1 and (mask is None or isinstance(mask, CausalLowerRight)):
             bias = None if mask is None else mask.bias
             out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=bias, is_causal=bias is None, enable_gqa=group > 1)
             return self.o(out.transpose(1, 2).reshape(B, K, -1))
@@ -123,39 +124,39 @@ class Decoder(nn.Module):
     def norm(self, hidden: Tensor) -> Tensor:
         return F.rms_norm(hidden, self.final_norm.shape, self.final_norm, self.config.rms_norm_eps)
 
-    def run(self, ids: Tensor, cache: KVCache | Window | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
-            layers: Sequence[int] | None = None, taps: Sequence[int] = (), advance: bool = True) -> tuple[Tensor, dict[int, Tensor]]:
-        """The layers without norm and head. Returns (hidden [B, K, H] after the last of `layers`, taps: layer -> its input).
+    def run(self, ids: Tensor, cache: KVCache | GraphCacheView | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
+            layers: Sequence[int] | None = None, aux_layers: Sequence[int] = (), advance: bool = True) -> tuple[Tensor, dict[int, Tensor]]:
+        """The layers without norm and head. Returns (hidden [B, K, H] after the last of `layers`, aux layers: layer -> its input).
 
-        hidden: start from these states instead of the embeddings. layers: which to run, in order (default all); with
+        hidden: start from these hidden states instead of the embeddings. layers: which to run, in order (default all); with
         advance=False the cache's length stays, so that the remaining layers can follow in a later call.
         """
         K, start = ids.shape[1], cache.length if cache is not None else 0
-        if isinstance(cache, Window):
+        if isinstance(cache, GraphCacheView):
             cos, sin, mask = self._within(cache, K, shape)
         else:
             positions = start + shape.depth if shape is not None else slice(start, start + K)
             cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))  # [K, 1, 2, D/2]
             mask = self._mask(start, K, shape)
         x = F.embedding(ids, self.embed) if hidden is None else hidden
-        tapped: dict[int, Tensor] = {}
+        hidden_states: dict[int, Tensor] = {}
         for i in range(self.config.num_layers) if layers is None else layers:
-            if i in taps:
-                tapped[i] = x
+            if i in aux_layers:
+                hidden_states[i] = x
             x = self.layers[i](x, cache, i, cos, sin, mask)
-        if self.config.num_layers in taps:
-            tapped[self.config.num_layers] = x
+        if self.config.num_layers in aux_layers:
+            hidden_states[self.config.num_layers] = x
         if cache is not None and advance:
             cache.length = start + K
-        return x, tapped
+        return x, hidden_states
 
-    def _within(self, window: Window, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Mask]:
+    def _within(self, window: GraphCacheView, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Mask]:
         """cos, sin and mask of a pass whose place is known on the device alone."""
         c, chain = self.config, shape is None
         positions = window.places(K) if chain else window.start + window.length + shape.depth
         sliding = c.sliding_window if c.sliding_window is not None and window.bucket > c.sliding_window else None
         if chain and sliding is None and window.rows == 1 and not self.flash_refusal:
-            return *self.rotary(window, positions), Reach.of(window.start + (window.length + K), K, window.bucket)
+            return *self.rotary(window, positions), VarlenCausal.of(window.start + (window.length + K), K, window.bucket)
         if chain:
             mask = window.mask(positions, self.dtype, sliding)
         else:
@@ -168,7 +169,7 @@ class Decoder(nn.Module):
         c = self.config
         return flash.refusal(self.device, self.dtype, c.num_heads, c.num_kv_heads, c.head_dim)
 
-    def rotary(self, window: Window, positions: Tensor) -> tuple[Tensor, Tensor]:
+    def rotary(self, window: GraphCacheView, positions: Tensor) -> tuple[Tensor, Tensor]:
         """cos and sin [K, 1, 2, D/2] of positions [K], for a captured pass."""
         window.tables = self._rope_tables(window.bucket)
         return tuple(t.index_select(0, positions).unsqueeze(1) for t in window.tables)
@@ -192,7 +193,7 @@ class Decoder(nn.Module):
             return None
         if shape is None and not sliding:
             if flash.takes(self.device, self.dtype):
-                return LowerRight.of(K, start + K)
+                return CausalLowerRight.of(K, start + K)
             mask = self._causal(start, K)
         else:
             query = start + (shape.depth if shape is not None else torch.arange(K, device=self.device))

@@ -19,24 +19,24 @@ def takes(device: torch.device, dtype: torch.dtype) -> bool:
     return (device.type, dtype.itemsize) in TAKEN
 
 
-class LowerRight(NamedTuple):
+class CausalLowerRight(NamedTuple):
     """The last query sees the last key. For a pass whose keys the host has counted."""
     bias: Tensor
 
     @classmethod
-    def of(cls, queries: int, keys: int) -> LowerRight:
+    def of(cls, queries: int, keys: int) -> CausalLowerRight:
         from torch.nn.attention.bias import causal_lower_right  # here: it brings in torch._dynamo, which takes a second and wants NumPy
         return cls(causal_lower_right(queries, keys))
 
 
-class Reach(NamedTuple):
+class VarlenCausal(NamedTuple):
     """The same within the first entries of a bucket, whose number is known on the device alone: for a captured pass of one row."""
     queries: Tensor      # [2] int32: 0, K
     keys: Tensor         # [2] int32: 0, the entries that count, this pass's own included
     bucket: int
 
     @classmethod
-    def of(cls, end: Tensor, K: int, bucket: int) -> Reach:
+    def of(cls, end: Tensor, K: int, bucket: int) -> VarlenCausal:
         """end [1]: the entries that count."""
         return cls(torch.arange(2, device=end.device, dtype=torch.int32) * K, F.pad(end.int(), (1, 0)), bucket)
 
@@ -73,7 +73,7 @@ def _distance(device: torch.device, dtype: torch.dtype, heads: int, kv_heads: in
     q, k, v = (torch.randn(1, *shape, head_dim, generator=noise, device=device).to(dtype)
                for shape in ((heads, K), (kv_heads, bucket), (kv_heads, bucket)))
     k[:, :, end:], v[:, :, end:] = torch.nan, torch.nan
-    got = Reach.of(torch.full((1,), end, device=device), K, bucket).attend(q.transpose(1, 2), k, v).transpose(1, 2)
+    got = VarlenCausal.of(torch.full((1,), end, device=device), K, bucket).attend(q.transpose(1, 2), k, v).transpose(1, 2)
     seen = torch.ones(K, end, dtype=torch.bool, device=device).tril(end - K)
     want = F.scaled_dot_product_attention(q.float(), k[:, :, :end].float(), v[:, :, :end].float(), attn_mask=seen, enable_gqa=True)
     far = (got.float() - want).abs().max().nan_to_num(torch.inf)

@@ -1,6 +1,6 @@
-"""Captured regions: a round's draft and its verification each as one CUDA graph; on a CPU the same static buffers, called eagerly.
+"""Captured captured functions: a round's draft and its verification each as one CUDA graph; on a CPU the same static buffers, called eagerly.
 
-A region is a frozen dataclass whose `__call__(cache, *tensors)` returns a tuple. What it may depend on is in its fields, which are its
+A captured function is a frozen dataclass whose `__call__(cache, *tensors)` returns a tuple. What it may depend on is in its fields, which are its
 key, or in its tensors, which are copied into static inputs before every replay. Outputs are copied out again, since the next
 replay overwrites them. On a CPU the same rules hold, so that every test of the decoding core can prove them without a GPU.
 """
@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from core.models.cache import KVCache, Window
+from core.models.cache import GraphCacheView, KVCache
 
 if TYPE_CHECKING:
     from core.models.target import Target
 
-Region = Callable[..., tuple]
+CapturedFunction = Callable[..., tuple]
 Cached = Any                                    # whatever the target keeps; only a KVCache can be captured
 BUCKETS = {"cuda": 128, "static": 32}           # entries that attention reads at least; on a CPU every entry costs, a new bucket nothing
 KEPT_LARGE = 4096                               # larger caches are rounded up to multiples of a quarter of this, not doubled
 
 
-class Runner:
-    """Runs regions: captured where it can be, else directly. Kept with a target, so that later runs find their graphs.
+class GraphRunner:
+    """Runs captured functions: captured where it can be, else directly. Kept with a target, so that later runs find their graphs.
 
     mode: cuda, static (the CPU's), or None; `why` then says why not.
     """
 
     def __init__(self, device: torch.device | str = "cpu", enabled: bool = True, limit: int = 32, why: str = "--no-graphs") -> None:
-        """limit: regions kept; the one not used for the longest time goes first."""
+        """limit: captured functions kept; the one not used for the longest time goes first."""
         self.device, self.limit, self.why = torch.device(device), limit, why
         kind = self.device.type
         self.mode = {"cuda": "cuda", "cpu": "static"}.get(kind) if enabled else None
@@ -49,15 +49,15 @@ class Runner:
         """For the trace."""
         return self.mode or f"off: {self.why}"
 
-    def run(self, region: Region, cache: Cached, adds: int, *inputs: Tensor | None, capture: bool = True) -> tuple:
-        """region(cache, *inputs), and the cache's length advanced. adds: at most so many entries are added to the cache.
+    def run(self, function: CapturedFunction, cache: Cached, adds: int, *inputs: Tensor | None, capture: bool = True) -> tuple:
+        """captured function(cache, *inputs), and the cache's length advanced. adds: at most so many entries are added to the cache.
 
-        capture=False: directly, for inputs of ever new shapes and regions that must look at their data.
+        capture=False: directly, for inputs of ever new shapes and captured functions that must look at their data.
         """
         if self.mode is None or not capture:
-            return region(cache, *inputs)
+            return function(cache, *inputs)
         size = 0 if cache is None else self.bucket(cache.length + adds, cache.capacity)
-        key = (region, cache, size, tuple(None if x is None else (x.shape, x.dtype) for x in inputs))
+        key = (function, cache, size, tuple(None if x is None else (x.shape, x.dtype) for x in inputs))
         static = self.kept.get(key)
         if static is None:
             times = self.asked.get(key, 0)
@@ -65,11 +65,11 @@ class Runner:
                 if len(self.asked) >= 8 * self.limit:
                     self.asked.clear()
                 self.asked[key] = times + 1
-                return region(cache, *inputs)
+                return function(cache, *inputs)
             while len(self.kept) >= self.limit:
                 self.kept.popitem(last=False)
             self.asked.pop(key, None)
-            static = self.kept[key] = self.kind(region, cache, size, inputs, self.pool)
+            static = self.kept[key] = self.kind(function, cache, size, inputs, self.pool)
         self.kept.move_to_end(key)
         return static.replay(inputs)
 
@@ -110,34 +110,34 @@ class Runner:
             self._drop(other)
 
     def _drop(self, cache: KVCache) -> None:
-        """Forget the regions that point into these buffers."""
-        for regions in (self.kept, self.asked):
-            for key in [k for k in regions if k[1] is cache]:
-                del regions[key]
+        """Forget the captured functions that point into these buffers."""
+        for functions in (self.kept, self.asked):
+            for key in [k for k in functions if k[1] is cache]:
+                del functions[key]
 
 
 class _Static:
-    """One region with its buffers. Made, it has run once on the given inputs."""
+    """One captured function with its buffers. Made, it has run once on the given inputs."""
 
-    def __init__(self, region: Region, cache: KVCache | None, bucket: int, inputs: tuple[Tensor | None, ...], pool: Any) -> None:
-        self.region, self.cache = region, cache
+    def __init__(self, function: CapturedFunction, cache: KVCache | None, bucket: int, inputs: tuple[Tensor | None, ...], pool: Any) -> None:
+        self.function, self.cache = function, cache
         self.inputs = [None if x is None else x.clone() for x in inputs]
-        self.window = None
+        self.view = None
         if cache is not None:
-            self.window = Window(cache, torch.full((1,), cache.length, dtype=torch.long, device=cache.k.device), bucket)
+            self.view = GraphCacheView(cache, torch.full((1,), cache.length, dtype=torch.long, device=cache.k.device), bucket)
         self.outputs: tuple = ()
-        self.fresh = self.prepare(pool)         # whether `outputs` already are those of the first inputs
-        if self.window is not None:
-            self.added, self.reach = self.window.length, self.window.longest
+        self.up_to_date = self.prepare(pool)         # whether `outputs` already are those of the first inputs
+        if self.view is not None:
+            self.added, self.reach = self.view.length, self.view.longest
 
     def prepare(self, pool: Any) -> bool:
         self.outputs = tuple(x.clone() if isinstance(x, Tensor) else x for x in self.call())
         return True
 
     def call(self) -> tuple:
-        if self.window is not None:
-            self.window.begin()
-        return self.region(self.window, *self.inputs)
+        if self.view is not None:
+            self.view.begin()
+        return self.function(self.view, *self.inputs)
 
     def again(self) -> None:
         for own, new in zip(self.outputs, self.call()):
@@ -146,16 +146,16 @@ class _Static:
 
     def replay(self, inputs: tuple[Tensor | None, ...]) -> tuple:
         cache = self.cache
-        if cache is not None and cache.length + self.reach > min(cache.capacity, self.window.bucket):
+        if cache is not None and cache.length + self.reach > min(cache.capacity, self.view.bucket):
             raise IndexError(f"KV cache of {cache.capacity} positions cannot take position {cache.length + self.reach - 1}")
-        if not self.fresh:
+        if not self.up_to_date:
             for own, given in zip(self.inputs, inputs):
                 if own is not None:
                     own.copy_(given)
             if cache is not None:
-                self.window.start.fill_(cache.length)
+                self.view.start.fill_(cache.length)
             self.again()
-        self.fresh = False
+        self.up_to_date = False
         if cache is not None:
             cache.length += self.added
         return tuple(x.clone() if isinstance(x, Tensor) else x for x in self.outputs)
@@ -181,15 +181,15 @@ class _Captured(_Static):
         self.graph.replay()
 
 
-def of(target: Target, wanted: bool | None) -> Runner:
+def of(target: Target, wanted: bool | None) -> GraphRunner:
     """The runner for a run on this target. wanted None: with CUDA alone."""
     if wanted is False:
-        return Runner(target.device, False)
+        return GraphRunner(target.device, False)
     direct = getattr(target, "direct", "the target runs through transformers")
     if direct:
-        return Runner(target.device, False, why=direct)
+        return GraphRunner(target.device, False, why=direct)
     if wanted is None and target.device.type == "cpu":
-        return Runner(target.device, False, why="a CPU runs every pass directly")
+        return GraphRunner(target.device, False, why="a CPU runs every pass directly")
     if target.graphs is None:
-        target.graphs = Runner(target.device)
+        target.graphs = GraphRunner(target.device)
     return target.graphs

@@ -22,25 +22,25 @@ def pack(tensors: dict[str, Tensor]) -> tuple[Tensor, Layout]:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class HostCopy:
     """A packed vector on its way to the host."""
     flat: Tensor
     layout: Layout
     arrived: torch.cuda.Event | None = None
 
 
-def depart(flat: Tensor, layout: Layout) -> Parcel:
+def start_copy(flat: Tensor, layout: Layout) -> HostCopy:
     """Send what `pack` made to the host. Waits for nothing; the device may go on to use `flat`'s memory in later work."""
     if not flat.is_cuda:
-        return Parcel(flat, layout)
+        return HostCopy(flat, layout)
     host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
     host.copy_(flat, non_blocking=True)
     arrived = torch.cuda.Event()
     arrived.record(torch.cuda.current_stream(flat.device))
-    return Parcel(host, layout, arrived)
+    return HostCopy(host, layout, arrived)
 
 
-def arrive(parcel: Parcel) -> dict[str, list]:
+def wait(parcel: HostCopy) -> dict[str, list]:
     """The names with (nested) lists of Python floats; ids stay exact up to 2**53. The one place that waits."""
     global waits
     waits += 1
@@ -54,7 +54,7 @@ def arrive(parcel: Parcel) -> dict[str, list]:
     return out
 
 
-def send(values: Sequence[int], device: torch.device) -> Tensor:
+def to_device(values: Sequence[int], device: torch.device) -> Tensor:
     """Host numbers -> [n] int64 on the device, without waiting for it: a plain copy from unpinned memory would."""
     return torch.tensor(values, dtype=torch.long, pin_memory=device.type == "cuda").to(device, non_blocking=True)
 
@@ -62,7 +62,7 @@ def send(values: Sequence[int], device: torch.device) -> Tensor:
 @cache
 def constant(values: tuple[int, ...], device: torch.device) -> Tensor:
     """`send`, once for each vector: the shape of a tree must already lie on the device while a graph is captured."""
-    return send(values, device)
+    return to_device(values, device)
 
 
 def mark(device: torch.device) -> Mark:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from core.models.decoder import Decoder, PassShape
-from core.models.graphs import Runner
+from core.models.graphs import GraphRunner
 
 PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
 
@@ -29,7 +29,7 @@ class Target(Protocol):
     def new_cache(self, capacity: int) -> Cache: ...
 
     def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
-               taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]: ...
+               aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]: ...
 
 
 class ModelTarget:
@@ -58,21 +58,21 @@ class DecoderTarget(ModelTarget):
 
     def __init__(self, model: Decoder, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
         super().__init__(model, vocab_size, eos_ids)
-        self.graphs: Runner | None = None       # made by the first run that captures
+        self.graphs: GraphRunner | None = None       # made by the first run that captures
         self.direct: str | None = None          # why its passes cannot be captured, in words: for weights of another library
 
     def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
-               taps: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
+               aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
         """ids [K] go through in one pass (a long prompt in several).
 
-        Returns logits [last, vocab_size] of the last positions and, for each layer in `taps`, its input states [K, H]
-        (tap = number of layers: the output of the last one, before the final norm).
+        Returns logits [last, vocab_size] of the last positions and, for each layer in `aux layers`, its input hidden states [K, H]
+        (aux layer = number of layers: the output of the last one, before the final norm).
         """
         parts: list[dict[int, Tensor]] = []
         while ids.shape[0] - PREFILL >= last:          # the last pass holds all positions whose logits are wanted
-            parts.append(self.model.run(ids[None, :PREFILL], cache, taps=taps)[1])
+            parts.append(self.model.run(ids[None, :PREFILL], cache, aux_layers=aux_layers)[1])
             ids = ids[PREFILL:]
-        hidden, tapped = self.model.run(ids[None], cache, shape, taps=taps)
-        parts.append(tapped)
-        states = {tap: torch.cat([part[tap][0] for part in parts]) for tap in taps}
-        return self.model.logits(hidden[0, -last:])[:, :self.vocab_size], states
+        hidden, hidden_states = self.model.run(ids[None], cache, shape, aux_layers=aux_layers)
+        parts.append(hidden_states)
+        hidden_states = {aux_layer: torch.cat([part[aux_layer][0] for part in parts]) for aux_layer in aux_layers}
+        return self.model.logits(hidden[0, -last:])[:, :self.vocab_size], hidden_states

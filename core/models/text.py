@@ -18,7 +18,7 @@ class NoText:
     def piece(self, token: int) -> str:
         return f"<{token}>"
 
-    def decode(self, tokens: Sequence[int]) -> str:
+    def decode(self, tokens: Sequence[int], special: bool = False) -> str:
         return "".join(map(self.piece, tokens))
 
     def encode(self, text: str, special: bool = True) -> list[int]:
@@ -80,8 +80,9 @@ class Text:
             return name
         return "".join(f"<0x{ord(c) - 0xDC00:02X}>" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in raw.decode("utf-8", "surrogateescape"))
 
-    def decode(self, tokens: Sequence[int]) -> str:
-        return self.tokenizer.decode(list(tokens), skip_special_tokens=True)
+    def decode(self, tokens: Sequence[int], special: bool = False) -> str:
+        """special: special tokens are shown by their names."""
+        return self.tokenizer.decode(list(tokens), skip_special_tokens=not special)
 
     def encode(self, text: str, special: bool = True) -> list[int]:
         """special: with the marks that the tokenizer itself puts around a text, such as a begin token."""

@@ -96,7 +96,7 @@ class ZeroEngine(Engine):
 
         from core.checkpoints import load
         from core.methods import registry
-        from core.models.graphs import Runner
+        from core.models.graphs import GraphRunner
         pair = load.load(self.pair_name, device="cpu", dtype="float32", progress=self._report)
         for method in registry.available(pair):
             method.proposer(pair)
@@ -105,7 +105,7 @@ class ZeroEngine(Engine):
                 part.to(DEVICE, torch.bfloat16)
                 if getattr(part, "token_map", None) is not None:
                     part.token_map = part.token_map.to(DEVICE)
-        pair.target.graphs = Runner(DEVICE, enabled=False, why="ZeroGPU lends its GPU for one call, a graph would not outlive it")
+        pair.target.graphs = GraphRunner(DEVICE, enabled=False, why="ZeroGPU lends its GPU for one call, a graph would not outlive it")
         return pair
 
     def lines(self, request: RunRequest, known: dict[str, Any]) -> Iterator[str]:

@@ -1,7 +1,11 @@
-"""Logits -> the law a token is drawn from. Every option is applied per position, on that position's own prefix.
+"""Logits -> the distribution a token is drawn from. Every option is applied per position, on that position's own prefix.
 
-Order as in transformers: repetition penalty, temperature, top-k, top-p, min-p. Temperature 0 is a law too: one-hot at the
+Order as in transformers: repetition penalty, temperature, top-k, top-p, min-p. Temperature 0 is a distribution too: one-hot at the
 likeliest token, so that greedy decoding needs no second code path.
+
+A row's distribution is a function of that row alone, bit for bit: whatever rows stand beside it, however many threads run. Sums over the
+vocabulary, whose floating-point value depends on the order of adding, are taken over integers (`_weights`); of equally likely tokens
+the lower id comes first.
 """
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from core.sampling.tree import Tree
 
 LOW = 0.001             # lower temperatures and penalties would push logits over float32's range
-NUCLEUS_GUESSES = 512, 8192     # a nucleus is rarely larger; when it is, the whole vocabulary is sorted
+NUCLEUS_GUESSES = 512, 8192     # a nucleus is rarely larger; a row whose nucleus is larger sorts the whole vocabulary
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Sampling:
 
 
 def scores(logits: Tensor, sampling: Sampling, seen: Tensor | None = None) -> Tensor:
-    """Penalised raw logits [..., V] in float32 or float64; they order the tokens exactly as `law` does.
+    """Penalised raw logits [..., V] in float32 or float64; they order the tokens exactly as `probabilities` does.
 
     seen: bool [..., V], the ids in each position's own prefix (prompt, output so far, drafted tokens before it); needed only
     with a repetition penalty (Keskar et al. 2019: positive logits are divided by it, negative ones multiplied).
@@ -58,7 +62,7 @@ def scores(logits: Tensor, sampling: Sampling, seen: Tensor | None = None) -> Te
     return out
 
 
-def law(scored: Tensor, sampling: Sampling) -> Tensor:
+def probabilities(scored: Tensor, sampling: Sampling) -> Tensor:
     """Scores [..., V] -> probabilities [..., V]. NaN logits count as -inf; a row without any finite logit is an error upstream."""
     scored = scored.masked_fill(scored.isnan(), -torch.inf)
     if sampling.greedy:
@@ -66,32 +70,56 @@ def law(scored: Tensor, sampling: Sampling) -> Tensor:
         return torch.zeros_like(scored).scatter_(-1, best, 1.0)
     probs = torch.softmax(scored / sampling.temperature, -1)
     if 0 < sampling.top_k < scored.shape[-1]:
-        kept = probs.topk(sampling.top_k, -1)
-        probs = torch.zeros_like(probs).scatter_(-1, kept.indices, kept.values)   # exactly k, ties or not
+        smallest = probs.topk(sampling.top_k, -1).values[..., -1:]
+        probs = _keep_likeliest(probs, probs, smallest, torch.full_like(smallest, sampling.top_k, dtype=torch.long))
     if sampling.top_p < 1:
         probs = _nucleus(probs, sampling.top_p)
     if sampling.min_p > 0:
         probs = probs.masked_fill(probs < sampling.min_p * probs.amax(-1, keepdim=True), 0)
     if sampling.top_k or sampling.top_p < 1 or sampling.min_p > 0:
-        probs = probs / probs.sum(-1, keepdim=True)
+        probs = probs / _total(probs)
     return probs
+
+
+def _weights(probs: Tensor) -> Tensor:
+    """[..., V] -> int64 [..., V]: each probability as a share of the row's largest. Sums of them are exact in any order."""
+    bits = 62 - probs.shape[-1].bit_length()
+    return (probs.double() / probs.amax(-1, keepdim=True).double() * 2 ** bits).round_().long()
+
+
+def _total(probs: Tensor) -> Tensor:
+    """[..., 1]: the row's sum."""
+    bits = 62 - probs.shape[-1].bit_length()
+    return (_weights(probs).sum(-1, keepdim=True).double() / 2 ** bits * probs.amax(-1, keepdim=True).double()).to(probs.dtype)
 
 
 def _nucleus(probs: Tensor, top_p: float) -> Tensor:
     """Holtzman et al. 2020: the smallest set of likeliest tokens whose mass reaches top_p of the (already truncated) mass."""
-    need = top_p * probs.sum(-1, keepdim=True)
-    for guess in NUCLEUS_GUESSES if probs.device.type == "cpu" else ():     # a full sort of the vocabulary costs more than a draft step
-        if 2 * guess < probs.shape[-1]:
-            ordered, order = probs.topk(guess, -1)
-            if bool((ordered.sum(-1, keepdim=True) >= need).all()):
-                return _keep(probs, ordered, order, need)
-    ordered, order = probs.sort(dim=-1, descending=True, stable=True)
-    return _keep(probs, ordered, order, need)
+    size = probs.shape[-1]
+    weights = _weights(probs).reshape(-1, size)
+    need = top_p * weights.sum(-1, keepdim=True).double()                   # float64: a top_p that float32 rounds to 0 keeps one token
+    smallest, count = torch.empty_like(weights[:, :1]), torch.empty_like(weights[:, :1])
+    open_ = torch.arange(weights.shape[0], device=probs.device)             # rows whose nucleus is not found yet
+    for guess in (*NUCLEUS_GUESSES, size) if probs.device.type == "cpu" else (size,):      # a full sort costs more than a draft step
+        if guess != size and 2 * guess >= size:
+            continue
+        ordered = weights[open_].topk(guess, -1).values if guess < size else weights[open_].sort(-1, descending=True).values
+        before = ordered.cumsum(-1) - ordered
+        inside = (before < need[open_]).sum(-1, keepdim=True)               # at least 1: nothing lies before the first
+        smallest[open_], count[open_] = ordered.gather(-1, inside - 1), inside
+        if guess == size:
+            break
+        open_ = open_[(ordered.sum(-1, keepdim=True) < need[open_])[:, 0]]
+        if not len(open_):
+            break
+    return _keep_likeliest(probs.reshape(-1, size), weights, smallest, count).view_as(probs)
 
 
-def _keep(probs: Tensor, ordered: Tensor, order: Tensor, need: Tensor) -> Tensor:
-    before = ordered.cumsum(-1) - ordered                      # the first token always stays: nothing lies before it
-    return torch.zeros_like(probs).scatter_(-1, order, ordered.masked_fill(before >= need, 0))
+def _keep_likeliest(probs: Tensor, key: Tensor, smallest: Tensor, count: Tensor) -> Tensor:
+    """`count` [..., 1] tokens of each row stay: those with key above `smallest` [..., 1], then of those equal to it the lowest ids."""
+    above, equal = key > smallest, key == smallest
+    ties = count - above.sum(-1, keepdim=True)
+    return torch.where(above | (equal & (equal.cumsum(-1) <= ties)), probs, 0)
 
 
 def draw(probs: Tensor, u: Tensor) -> Tensor:
@@ -102,7 +130,7 @@ def draw(probs: Tensor, u: Tensor) -> Tensor:
     return torch.minimum(ids, last)
 
 
-def seen_along(seen: Tensor, drafted: Tensor, tree: Tree | None = None) -> Tensor:
+def seen_before(seen: Tensor, drafted: Tensor, tree: Tree | None = None) -> Tensor:
     """Context ids `seen` [V] and N drafted ids (a chain, or a tree) -> bool [N + 1, V]: the ids before each position of the pass."""
     n = drafted.shape[0]
     above = tree.ancestors if tree is not None else torch.ones(n, n, dtype=torch.bool, device=drafted.device).tril()

@@ -37,12 +37,12 @@ class Tree:
         earlier = (parents[:, None] == parents[None]) & (order[:, None] > order[None])
         return cls(parents, ancestors, earlier)
 
-    def pass_shape(self, pending: int) -> PassShape:
+    def pass_shape(self, uncached: int) -> PassShape:
         """Shape of one pass that feeds `pending` context tokens (the last is the root) and then the N nodes."""
         n = self.parents.shape[0]
-        depth = torch.cat([torch.arange(pending, device=self.parents.device), pending - 1 + self.depth])
-        allowed = torch.ones(pending + n, pending + n, dtype=torch.bool, device=self.parents.device).tril_()
-        allowed[pending:, pending:] = self.ancestors
+        depth = torch.cat([torch.arange(uncached, device=self.parents.device), uncached - 1 + self.depth])
+        allowed = torch.ones(uncached + n, uncached + n, dtype=torch.bool, device=self.parents.device).tril_()
+        allowed[uncached:, uncached:] = self.ancestors
         return PassShape(depth, allowed)
 
 

@@ -14,10 +14,10 @@ BUCKET = 8      # batches that share texts of like length
 
 @dataclass
 class Batch:
-    """B texts padded to L tokens. `counts[b, t]`: the target wrote token t + 1 of text b, so position t's law is one to learn."""
+    """B texts padded to L tokens. `counts[b, t]`: the target wrote token t + 1 of text b, so position t's distribution is one to learn."""
     ids: Tensor         # [B, L] int64
     counts: Tensor      # [B, L] bool
-    states: Tensor      # [B, L, T, H] bfloat16, see core.train.cache
+    hidden_states: Tensor      # [B, L, T, H] bfloat16, see core.train.cache
     rows: Tensor        # [B, L, K] int64, rows of the draft's vocabulary
     probs: Tensor       # [B, L, K] float32, 0 where the id is not in the draft's vocabulary
     best: Tensor        # [B, L] int64, the target's likeliest id

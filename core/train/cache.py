@@ -3,7 +3,7 @@
 One folder per data file holds flat, memory-mapped arrays over all its tokens, text after text:
 
     ids     int32    [N]         prompt and continuation
-    states  bfloat16 [N, T, H]   inputs of the tapped layers; the last one is the output of the last layer, before the final norm
+    hidden states  bfloat16 [N, T, H]   inputs of the tapped layers; the last one is the output of the last layer, before the final norm
     rows    int16    [N, K]      the K likeliest ids of the *draft vocabulary* (as rows of it) for the token that follows
     logps   float16  [N, K]      their log-probabilities at temperature 1 under the target's whole vocabulary
     best    int32    [N]         the target's argmax over its whole vocabulary, as an id
@@ -39,13 +39,13 @@ ARRAYS = {"ids": torch.int32, "states": torch.bfloat16, "rows": torch.int16, "lo
 class FeatureCache:
     """The arrays of one folder, plus `starts` [texts + 1] and `prompts` [texts] (prompt lengths)."""
 
-    def __init__(self, folder: Path, texts: Sequence[Text], taps: Sequence[int], token_ids: Tensor, target: Decoder) -> None:
-        self.folder, self.texts, self.taps, self.token_ids = folder, texts, tuple(taps), token_ids
+    def __init__(self, folder: Path, texts: Sequence[Text], aux_layers: Sequence[int], token_ids: Tensor, target: Decoder) -> None:
+        self.folder, self.texts, self.aux_layers, self.token_ids = folder, texts, tuple(aux_layers), token_ids
         lengths = torch.tensor([0] + [len(t.ids) for t in texts])
         self.starts, self.prompts = lengths.cumsum(0), torch.tensor([len(t.prompt) for t in texts])
         c = target.config
         self.meta: dict[str, Any] = {
-            "format": FORMAT, "target": fingerprint(target.embed), "taps": [*self.taps, c.num_layers], "top": TOP,
+            "format": FORMAT, "target": fingerprint(target.embed), "taps": [*self.aux_layers, c.num_layers], "top": TOP,
             "vocabulary": hashlib.sha256(token_ids.to(torch.int64).numpy().tobytes()).hexdigest(),
             "texts": hashlib.sha256(json.dumps([[t.prompt, t.written] for t in texts]).encode()).hexdigest()}
         self._open(c.hidden_size)
@@ -57,14 +57,14 @@ class FeatureCache:
         if mark.exists():
             there = json.loads(mark.read_text(encoding="utf-8"))
             if set(self.meta["taps"]) <= set(there["taps"]):        # more layers than asked for are welcome
-                self.meta["taps"], self.taps = there["taps"], tuple(there["taps"][:-1])
+                self.meta["taps"], self.aux_layers = there["taps"], tuple(there["taps"][:-1])
             if {k: v for k, v in there.items() if k != "done"} != self.meta:
                 raise UserError(f"{self.folder} holds features of other texts, another target or other settings; "
                                 "remove it or choose another --cache.")
             self.done = there["done"]
         else:
             self.done = 0
-        shapes = {"ids": (n,), "states": (n, len(self.taps) + 1, hidden), "rows": (n, TOP), "logps": (n, TOP), "best": (n,)}
+        shapes = {"ids": (n,), "states": (n, len(self.aux_layers) + 1, hidden), "rows": (n, TOP), "logps": (n, TOP), "best": (n,)}
         for name, shape in shapes.items():
             size = 1
             for s in shape:
@@ -100,14 +100,14 @@ class FeatureCache:
         ids = torch.zeros(len(batch), longest, dtype=torch.int64)
         for row, i in enumerate(batch):
             ids[row, :len(self.texts[i].ids)] = torch.tensor(self.texts[i].ids)
-        hidden, tapped = target.run(ids.to(target.device), taps=self.taps)
-        states = torch.stack([*(tapped[t] for t in self.taps), hidden], 2)
+        hidden, by_layer = target.run(ids.to(target.device), aux_layers=self.aux_layers)
+        hidden_states = torch.stack([*(by_layer[t] for t in self.aux_layers), hidden], 2)
         token_ids = self.token_ids.to(target.device)
         for row, i in enumerate(batch):
             n, a = len(self.texts[i].ids), int(self.starts[i])
             first = len(self.texts[i].prompt) - 1
             self.ids[a:a + n] = ids[row, :n].int()
-            self.states[a:a + n] = states[row, :n].to("cpu", torch.bfloat16)
+            self.hidden_states[a:a + n] = hidden_states[row, :n].to("cpu", torch.bfloat16)
             for b in range(first, n, HEAD_ROWS):
                 end = min(n, b + HEAD_ROWS)
                 logits = target.logits(hidden[row, b:end]).float()

@@ -1,4 +1,4 @@
-"""Objective of a small draft model: the target's law at every position it wrote, from token ids alone."""
+"""Objective of a small draft model: the target's distribution at every position it wrote, from token ids alone."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class DraftObjective(nn.Module):
     @torch.no_grad()
     def calibrate(self, batches: Iterable[Batch], target: Decoder) -> None:
         """Fit the head's start to what the copied layers put out: otherwise its logits are of the wrong size and direction."""
-        pairs = [(self.hidden(b)[b.counts], target.norm(b.states[b.counts][:, -1].to(target.dtype))) for b in batches]
+        pairs = [(self.hidden(b)[b.counts], target.norm(b.hidden_states[b.counts][:, -1].to(target.dtype))) for b in batches]
         lens = tuned_lens(torch.cat([h for h, _ in pairs]), torch.cat([w for _, w in pairs]))
         self.decoder.head.weight.copy_(self.decoder.head.weight @ lens)
 

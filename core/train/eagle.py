@@ -1,10 +1,10 @@
 """Objective of an EAGLE-3 head (Li et al. 2025), in the layout that the authors publish.
 
-    g_0 = fc(three of the target's states);  step s:  x = [input_layernorm(embed(token)); hidden_norm(g)]
+    g_0 = fc(three of the target's hidden states);  step s:  x = [input_layernorm(embed(token)); hidden_norm(g)]
     g' = hidden_norm(g) + attn(x)  (norm_before_residual);  g'' = g' + mlp(post_attention_layernorm(g'));  logits = lm_head(norm(g''))
 
-Position t reads the target's states at t and token t + 1, and predicts token t + 2. Training-time test: at step s the head reads
-its own g'' in place of the target's states, exactly as when it drafts s tokens ahead. Its keys are then a mixture: position t at
+Position t reads the target's hidden states at t and token t + 1, and predicts token t + 2. Training-time test: at step s the head reads
+its own g'' in place of the target's hidden states, exactly as when it drafts s tokens ahead. Its keys are then a mixture: position t at
 step s sees, of itself and the s - 1 positions before it, what *this* rollout put there, and target-fed keys further back.
 """
 from __future__ import annotations
@@ -31,13 +31,13 @@ STEP_WEIGHT = 0.8   # of a step, relative to the one before: later ones are reac
 
 
 class EagleHead(nn.Module):
-    """The tensors of the published file, q/k/v and gate/up apart as there. H hidden, T taps, D head size.
+    """The tensors of the published file, q/k/v and gate/up apart as there. H hidden, T aux layers, D head size.
 
-    A target's states have a few entries thousands of times larger than the rest, so that any step on `fc` itself would be far too
+    A target's hidden states have a few entries thousands of times larger than the rest, so that any step on `fc` itself would be far too
     large for those: in training they are first multiplied by `tap_scale` [T*H].
     """
 
-    def __init__(self, config: DecoderConfig, taps: int, rows: int, norm_before_residual: bool = True) -> None:
+    def __init__(self, config: DecoderConfig, aux_layers: int, rows: int, norm_before_residual: bool = True) -> None:
         super().__init__()
         c, h = config, config.hidden_size
         q, kv = c.num_heads * c.head_dim, c.num_kv_heads * c.head_dim
@@ -46,8 +46,8 @@ class EagleHead(nn.Module):
             return nn.Parameter(torch.zeros(out, n_in))
 
         self.config, self.norm_before_residual = c, norm_before_residual
-        self.fc = matrix(h, taps * h)               # of the scaled states; `save` multiplies the scale in
-        self.register_buffer("tap_scale", torch.ones(taps * h))
+        self.fc = matrix(h, aux_layers * h)               # of the scaled hidden states; `save` multiplies the scale in
+        self.register_buffer("tap_scale", torch.ones(aux_layers * h))
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = matrix(q, 2 * h), matrix(kv, 2 * h), matrix(kv, 2 * h), matrix(h, q)
         self.gate_proj, self.up_proj, self.down_proj = matrix(c.intermediate_size, h), matrix(c.intermediate_size, h), matrix(h, c.intermediate_size)
         self.input_layernorm, self.hidden_norm = nn.Parameter(torch.ones(h)), nn.Parameter(torch.ones(h))
@@ -111,11 +111,11 @@ def rollout_attention(q: Tensor, keys: list[Tensor], values: list[Tensor]) -> Te
 class EagleObjective(nn.Module):
     depth = DEPTH
 
-    def __init__(self, head: EagleHead, token_ids: Tensor, target: Decoder, taps: list[int], cached: list[int]) -> None:
-        """taps: layers whose inputs the head reads; cached: those in the cache's states, in its order."""
+    def __init__(self, head: EagleHead, token_ids: Tensor, target: Decoder, aux_layers: list[int], cached: list[int]) -> None:
+        """aux layers: layers whose inputs the head reads; cached: those in the cache's hidden states, in its order."""
         super().__init__()
-        self.head, self.token_ids, self.target_embed, self.taps = head, token_ids.to(target.device), target.embed.detach(), taps
-        self.columns = [cached.index(t) for t in taps]
+        self.head, self.token_ids, self.target_embed, self.aux_layers = head, token_ids.to(target.device), target.embed.detach(), aux_layers
+        self.columns = [cached.index(t) for t in aux_layers]
 
     def trained(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         h = self.head
@@ -123,12 +123,12 @@ class EagleObjective(nn.Module):
         return matrices, [h.input_layernorm, h.hidden_norm, h.post_attention_layernorm, h.norm, h.lm_head]
 
     def steps(self, batch: Batch, count: int) -> list[Tensor]:
-        """[s] -> normed output [B, L - 1, H] of step s; its row t predicts token t + 2, from target states up to t - s."""
+        """[s] -> normed output [B, L - 1, H] of step s; its row t predicts token t + 2, from target hidden states up to t - s."""
         h = self.head
-        states = batch.states[:, :-1, self.columns].flatten(2).float()
+        hidden_states = batch.hidden_states[:, :-1, self.columns].flatten(2).float()
         embedded = F.embedding(batch.ids[:, 1:], self.target_embed).float()
-        cos, sin = (t.unsqueeze(1) for t in rope.tables(h.config, states.shape[1], torch.float32, states.device))
-        g = F.linear(states * h.tap_scale, h.fc).float()
+        cos, sin = (t.unsqueeze(1) for t in rope.tables(h.config, hidden_states.shape[1], torch.float32, hidden_states.device))
+        g = F.linear(hidden_states * h.tap_scale, h.fc).float()
         keys: list[Tensor] = []
         values: list[Tensor] = []
         out = []
@@ -143,7 +143,7 @@ class EagleObjective(nn.Module):
         return out
 
     def loss(self, batch: Batch, dtype: torch.dtype, kl: float, tv: float) -> Tensor:
-        total, weights = batch.states.new_zeros((), dtype=torch.float32), 0.0
+        total, weights = batch.hidden_states.new_zeros((), dtype=torch.float32), 0.0
         for s, hidden in enumerate(self.steps(batch, STEPS)):
             keep = _counted(batch, s)
             weight = STEP_WEIGHT ** s
@@ -158,7 +158,7 @@ class EagleObjective(nn.Module):
         pairs = []
         for b in batches:
             keep = _counted(b, 0)
-            pairs.append((self.steps(b, 1)[0][keep], target.norm(b.states[:, 1:, -1][keep].to(target.dtype))))
+            pairs.append((self.steps(b, 1)[0][keep], target.norm(b.hidden_states[:, 1:, -1][keep].to(target.dtype))))
         lens = tuned_lens(torch.cat([h for h, _ in pairs]), torch.cat([w for _, w in pairs]))
         self.head.lm_head.copy_(self.head.lm_head @ lens)
 
@@ -189,7 +189,7 @@ class EagleObjective(nn.Module):
         tensors |= {"fc.weight": h.fc * h.tap_scale, "norm.weight": h.norm, "lm_head.weight": h.lm_head, **vocabulary_maps(ids, c.vocab_size)}
         config = {"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", **llama_fields(c), "draft_vocab_size": len(ids),
                   "target_hidden_size": self.target_embed.shape[1], "norm_before_residual": h.norm_before_residual, "torch_dtype": "bfloat16",
-                  "eagle_config": {"eagle_aux_hidden_state_layer_ids": self.taps, "use_aux_hidden_state": True, "norm_before_fc": False}}
+                  "eagle_config": {"eagle_aux_hidden_state_layer_ids": self.aux_layers, "use_aux_hidden_state": True, "norm_before_fc": False}}
         save_folder(folder, config, tensors)
 
 

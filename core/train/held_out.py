@@ -1,4 +1,4 @@
-"""The held-out texts that a run is judged by, with the target's exact law on the draft's vocabulary kept in memory."""
+"""The held-out texts that a run is judged by, with the target's exact distribution on the draft's vocabulary kept in memory."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from core.train.cache import HEAD_ROWS
 @dataclass
 class HeldOut:
     batches: list[Batch]
-    laws: list[list[Tensor]]        # per batch, per text: [positions that count, V] float16
+    dists: list[list[Tensor]]        # per batch, per text: [positions that count, V] float16
 
 
 @torch.no_grad()
@@ -26,11 +26,11 @@ def prepare(texts: Texts, target: Decoder, token_ids: Tensor, positions: int, si
             break
         batch = texts.batch(texts.held_out[a:a + size])
         out.batches.append(batch)
-        out.laws.append([_law(batch.states[b, batch.counts[b], -1], target, token_ids) for b in range(len(batch.ids))])
+        out.dists.append([_law(batch.hidden_states[b, batch.counts[b], -1], target, token_ids) for b in range(len(batch.ids))])
         seen += batch.tokens
     return out
 
 
-def _law(states: Tensor, target: Decoder, token_ids: Tensor) -> Tensor:
-    parts = [target.logits(s.to(target.dtype)).float().softmax(-1)[:, token_ids].half() for s in states.split(HEAD_ROWS)]
+def _law(hidden_states: Tensor, target: Decoder, token_ids: Tensor) -> Tensor:
+    parts = [target.logits(s.to(target.dtype)).float().softmax(-1)[:, token_ids].half() for s in hidden_states.split(HEAD_ROWS)]
     return torch.cat(parts) if parts else torch.zeros(0, len(token_ids))

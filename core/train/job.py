@@ -37,7 +37,7 @@ class Plan:
     text: Text | NoText
     texts: Texts
     token_ids: Tensor
-    taps: list[int]         # the cached states, in their order
+    aux_layers: list[int]   # the cached hidden states, in their order
     facts: dict[str, Any]
 
 
@@ -89,15 +89,15 @@ def _prepare(args: argparse.Namespace) -> Plan:
     if args.generate:
         files.append(_generate(args, out, folder, text, asset, eos))
     sources = [data.read(f, target.config.vocab_size) for f in files]
-    taps = _taps(args, target.config.num_layers)
+    aux_layers = _aux_layers(args, target.config.num_layers)
     root = Path(args.cache) if args.cache else out / "cache"
     known = _vocabulary(root / "vocabulary.json", sources, max(8000, args.vocab_size or 0), target, eos)
     caches: list[FeatureCache] = []
     for file, texts in zip(files, sources):     # a first one that holds more layers than asked for sets them for all
-        caches.append(FeatureCache(root / _name(file, texts), texts, caches[0].taps if caches else taps, known, target))
-    if len({c.taps for c in caches}) > 1:
+        caches.append(FeatureCache(root / _name(file, texts), texts, caches[0].aux_layers if caches else aux_layers, known, target))
+    if len({c.aux_layers for c in caches}) > 1:
         raise UserError(f"{root} holds features of different layers for different files; choose another --cache.")
-    taps = [*caches[0].taps]
+    aux_layers = [*caches[0].aux_layers]
     _fill(caches, folder, device)
     size = args.vocab_size or DEFAULTS[args.kind][0]
     if args.resume:
@@ -108,18 +108,18 @@ def _prepare(args: argparse.Namespace) -> Plan:
     held = [data.split(t, asset.held_out_topics, decode) for t in sources]
     facts = {"kind": args.kind, "target": fingerprint(target.embed), "data": data.sha256(files), "texts": sum(map(len, sources)),
              "torch": torch.__version__}
-    return Plan(args, target, text, Texts(caches, held, token_ids, device), token_ids, [*taps, target.config.num_layers], facts)
+    return Plan(args, target, text, Texts(caches, held, token_ids, device), token_ids, [*aux_layers, target.config.num_layers], facts)
 
 
 def _quiet(message: str, share: float | None) -> None:
     """Loading is short beside training."""
 
 
-def _taps(args: argparse.Namespace, layers: int) -> list[int]:
-    taps = args.taps or sorted({min(2, layers - 1), layers // 2, layers - 1})
-    if not all(0 <= t < layers for t in taps) or sorted(set(taps)) != taps:
-        raise UserError(f"--taps must be rising layer numbers from 0 to {layers - 1}, not {','.join(map(str, taps))}.")
-    return taps
+def _aux_layers(args: argparse.Namespace, layers: int) -> list[int]:
+    aux_layers = args.aux_layers or sorted({min(2, layers - 1), layers // 2, layers - 1})
+    if not all(0 <= t < layers for t in aux_layers) or sorted(set(aux_layers)) != aux_layers:
+        raise UserError(f"--aux-layers must be rising layer numbers from 0 to {layers - 1}, not {','.join(map(str, aux_layers))}.")
+    return aux_layers
 
 
 def _name(file: Path, texts: list[data.Text]) -> str:
@@ -185,10 +185,11 @@ def _draft(plan: Plan) -> nn.Module:
 def _eagle(plan: Plan) -> nn.Module:
     from core.train.eagle import EagleObjective
     from core.train.start_eagle import eagle_from_target
-    taps = _taps(plan.args, plan.target.config.num_layers)
+    aux_layers = _aux_layers(plan.args, plan.target.config.num_layers)
     fit = _fit_batches(plan)
-    head = eagle_from_target(plan.target, [plan.taps.index(t) for t in taps], plan.args.neurons or DEFAULTS["eagle"][1], plan.token_ids, fit)
-    objective = EagleObjective(head, plan.token_ids, plan.target, taps, plan.taps)
+    columns, neurons = [plan.aux_layers.index(t) for t in aux_layers], plan.args.neurons or DEFAULTS["eagle"][1]
+    head = eagle_from_target(plan.target, columns, neurons, plan.token_ids, fit)
+    objective = EagleObjective(head, plan.token_ids, plan.target, aux_layers, plan.aux_layers)
     objective.calibrate(fit, plan.target)
     return objective
 

@@ -54,8 +54,8 @@ def measure(objective: Any, held_out: HeldOut, autocast: torch.dtype | None) -> 
     """Held-out acceptance; see core.train.score."""
     score = Score(objective.depth)
     with torch.no_grad(), _autocast(held_out.batches[0].ids.device.type, autocast):
-        for batch, laws in zip(held_out.batches, held_out.laws):
-            objective.measure(batch, laws, score)
+        for batch, dists in zip(held_out.batches, held_out.dists):
+            objective.measure(batch, dists, score)
     return score.result()
 
 

@@ -1,8 +1,8 @@
-"""Head and loss in one: how far the draft's law lies from the target's, over the K cached ids and a reduced vocabulary.
+"""Head and loss in one: how far the draft's distribution lies from the target's, over the K cached ids and a reduced vocabulary.
 
     loss = mean over positions of  kl * sum_k p_k (logsumexp(z) - z_k)  +  tv * (sum_k p_k - sum_k min(p_k, q_k))
 
-with z = hidden W^T, q = softmax(z). The first term is the cross-entropy against the target's law (KL up to a constant); the second is
+with z = hidden W^T, q = softmax(z). The first term is the cross-entropy against the target's distribution (KL up to a constant); the second is
 the share of drafts that chain verification would reject (Leviathan et al. 2023, eq. 1: acceptance = sum min(p, q)), which KL only bounds.
 Logits of a whole batch would be its largest tensor by far, so they live a few hundred positions at a time and their gradient is taken at once.
 """

@@ -41,11 +41,11 @@ class MedusaObjective(nn.Module):
     def outputs(self, batch: Batch) -> list[Tensor]:
         """[i] -> [B, L, H], what head i hands to lm_head."""
         target = self.target[0]
-        h = target.norm(batch.states[:, :, -1].to(target.dtype)).float()
+        h = target.norm(batch.hidden_states[:, :, -1].to(target.dtype)).float()
         return [h + F.silu(F.linear(h, w) + b).float() for w, b in zip(self.weights, self.biases)]
 
     def loss(self, batch: Batch, dtype: torch.dtype, kl: float, tv: float) -> Tensor:
-        total, weights = batch.states.new_zeros((), dtype=torch.float32), 0.0
+        total, weights = batch.hidden_states.new_zeros((), dtype=torch.float32), 0.0
         for i, x in enumerate(self.outputs(batch)):
             keep = batch.counts[:, i + 1:]          # where token t + 2 + i is the target's
             weight = HEAD_WEIGHT ** i
@@ -55,7 +55,7 @@ class MedusaObjective(nn.Module):
         return total / weights
 
     def measure(self, batch: Batch, target_law: list[Tensor], score: Score) -> None:
-        """Head i at t against the target's law of token t + 2 + i, given the text up to it."""
+        """Head i at t against the target's distribution of token t + 2 + i, given the text up to it."""
         outputs, self.score = self.outputs(batch), score
         for b, p in enumerate(target_law):
             first, n = int(batch.counts[b].int().argmax()), int(batch.counts[b].sum())

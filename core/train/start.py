@@ -54,7 +54,7 @@ def draft_from_target(target: Decoder, take: list[int], neurons: int, token_ids:
     draft.to_empty(device=target.device)
     draft.embed = torch.nn.Parameter(target.embed.detach(), requires_grad=False)
     with torch.no_grad():
-        inputs = target.run(sample, taps=sorted(set(take)))[1]
+        inputs = target.run(sample, aux_layers=sorted(set(take)))[1]
     with torch.no_grad():
         for new, i in zip(draft.layers, take):
             copy_layer(new, target.layers[i], neuron_order(target.layers[i], inputs[i].flatten(0, 1)))

@@ -4,7 +4,7 @@ Let h_t be the target's last state at t, scaled to size 1 (root mean square). Le
 e the normed embedding; it is fitted on rollouts, where a forecast stands in for h_t, as much as on h_t itself. On SmolLM2-135M it agrees
 with the target on 0.24, 0.22, 0.21, 0.21 of held-out tokens at depths 1 to 4, before any training.
 
-    fc             h_t from the three taps
+    fc             h_t from the three aux layers
     residual       h_t, so that attention has to add M [e; h] - h
     SELF heads     attend to their own position: v and o are the best factors of that map of their rank
     other heads    the target's last layer reading h, as is its MLP (with fewer neurons)
@@ -36,10 +36,10 @@ ROUNDS = 3                          # each fits M on what the one before rolls o
 
 @torch.no_grad()
 def eagle_from_target(target: Decoder, columns: Sequence[int], neurons: int, token_ids: Tensor, batches: Sequence[Batch]) -> EagleHead:
-    """columns: which of the batches' states are the taps. Positions of `batches` are what the guess is fitted on."""
+    """columns: which of the batches' hidden states are the aux layers. Positions of `batches` are what the guess is fitted on."""
     c = dataclasses.replace(narrow_config(target.config, 1, neurons), num_kv_heads=target.config.num_heads)
     head = EagleHead(c, len(columns), len(token_ids)).to(target.device)
-    last = torch.cat([b.states[b.counts][:, -1] for b in batches[:4]])
+    last = torch.cat([b.hidden_states[b.counts][:, -1] for b in batches[:4]])
     _copy_last_layer(head, target, last, COPIED / float(last.float().pow(2).mean(-1).sqrt().mean()))
     fc, scale = _fit_states(columns, batches)
     head.fc.copy_(fc), head.tap_scale.copy_(scale)
@@ -85,21 +85,21 @@ def _solve(gram: Tensor, wanted: Tensor) -> Tensor:
 
 
 def _fit_states(columns: Sequence[int], batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
-    """(fc [H, T*H], scale [T*H]) with fc (scale * taps) = the last state."""
+    """(fc [H, T*H], scale [T*H]) with fc (scale * aux layers) = the last state."""
     gram, wanted, count = 0.0, 0.0, 0
     for b in batches:
-        x = b.states[:, :, columns][b.counts].flatten(1).double()
-        gram, wanted, count = gram + x.T @ x, wanted + x.T @ _unit(b.states[:, :, -1][b.counts]).double(), count + len(x)
+        x = b.hidden_states[:, :, columns][b.counts].flatten(1).double()
+        gram, wanted, count = gram + x.T @ x, wanted + x.T @ _unit(b.hidden_states[:, :, -1][b.counts]).double(), count + len(x)
     scale = (gram.diagonal() / count).clamp(min=1e-12).rsqrt()
     return _solve(gram * scale[:, None] * scale, scale[:, None] * wanted).T.float(), scale.float()
 
 
 def _fit_guess(head: EagleHead, embed: Tensor, columns: Sequence[int], batches: Sequence[Batch], matrix: Tensor | None) -> tuple[Tensor, Tensor]:
-    """(M [H, 2H], second moments [2H, 2H] of its inputs). matrix: the M to roll out with; None: only true states are fitted on."""
+    """(M [H, 2H], second moments [2H, 2H] of its inputs). matrix: the M to roll out with; None: only true hidden states are fitted on."""
     gram = wanted = 0.0
     for b in batches:
-        embedded, want = _unit(F.embedding(b.ids[:, 1:], embed)), _unit(b.states[:, 1:, -1])
-        g = F.linear(b.states[:, :-1, columns].flatten(2).float() * head.tap_scale, head.fc)
+        embedded, want = _unit(F.embedding(b.ids[:, 1:], embed)), _unit(b.hidden_states[:, 1:, -1])
+        g = F.linear(b.hidden_states[:, :-1, columns].flatten(2).float() * head.tap_scale, head.fc)
         for s in range(1 if matrix is None else STEPS):
             keep = b.counts[:, 1:].clone()
             keep[:, :s] = False

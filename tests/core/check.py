@@ -15,7 +15,7 @@ ROUNDED = 2e-5      # tables carry six significant digits
 
 
 def run(decoding: Decoding, rounds: list[Round], prompt_len: int, drawn: bool = True) -> None:
-    """drawn: tokens come from a law with probabilities (not one-hot), so tables carry the draft's logits."""
+    """drawn: tokens come from a distribution with probabilities (not one-hot), so tables carry the draft's logits."""
     assert [r.index for r in rounds] == list(range(len(rounds)))
     assert [e.id for r in rounds for e in r.emitted] == decoding.new_tokens == decoding.tokens[prompt_len:]
     place, limit = 0, decoding.limit
@@ -76,8 +76,8 @@ def tables(r: Round) -> None:
     if whole:
         last = r.tables[sum(d.verdict == "accepted" for d in r.drafted)]
         at = last.ids.index(r.emitted[-1].id) if r.emitted[-1].id in last.ids else None
-        law = last.residual if last.residual is not None else last.p
-        assert at is None or law[at] > 0
+        dist = last.residual if last.residual is not None else last.p
+        assert at is None or dist[at] > 0
 
 
 def one_table(t: Table, node: Drafted | None) -> None:

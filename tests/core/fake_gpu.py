@@ -55,8 +55,8 @@ def gpu() -> Iterator[tuple[torch.device, NoHost]]:
     host_copy.constant.cache_clear()             # it holds tensors of this mode
 
 
-class Runner(graphs.Runner):
-    """Captures as CUDA would: the second call of a region must find everything on the device."""
+class GraphRunner(graphs.GraphRunner):
+    """Captures as CUDA would: the second call of a captured function must find everything on the device."""
 
     def __init__(self, where: torch.device, watch: NoHost) -> None:
         super().__init__(where)
@@ -71,7 +71,7 @@ class Runner(graphs.Runner):
                     self.outputs = self.call()
                 finally:
                     watch.strict = False
-                runner.done.append(type(self.region).__name__)
+                runner.done.append(type(self.function).__name__)
                 return False
 
             def again(self) -> None:

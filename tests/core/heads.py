@@ -131,21 +131,21 @@ def attention(t: dict[str, Tensor], x: Tensor) -> Tensor:
 
 
 class EagleReference:
-    """logits after any tokens: rows from the target's states as far as it has been (`known` tokens), from its own output behind."""
+    """logits after any tokens: rows from the target's hidden states as far as it has been (`known` tokens), from its own output behind."""
 
-    def __init__(self, folder: Path, target: Decoder, file: str = "model.safetensors", taps: tuple[int, ...] = (2, 4, 5),
+    def __init__(self, folder: Path, target: Decoder, file: str = "model.safetensors", aux_layers: tuple[int, ...] = (2, 4, 5),
                  flags: dict | None = None) -> None:
         from safetensors.torch import load_file
         raw = load_file(folder / file) if file.endswith(".safetensors") else torch.load(folder / file, weights_only=True)
         self.t = {n.removeprefix("midlayer.").removeprefix("layers.0."): (x.double() if x.is_floating_point() else x) for n, x in raw.items()}
-        self.target, self.taps, self.flags = target, taps, flags or {}
+        self.target, self.aux_layers, self.flags = target, aux_layers, flags or {}
         self.first = "norm.weight" not in self.t
         self.embed = self.t.get("embed_tokens.weight", target.embed.detach().double())
 
-    def states(self, tokens: list[int]) -> Tensor:
-        layers = [self.target.config.num_layers] if self.first else self.taps
-        _, tapped = self.target.run(torch.tensor([tokens]), taps=layers)
-        parts = [tapped[i][0].double() for i in layers]
+    def hidden_states(self, tokens: list[int]) -> Tensor:
+        layers = [self.target.config.num_layers] if self.first else self.aux_layers
+        _, hidden_states = self.target.run(torch.tensor([tokens]), aux_layers=layers)
+        parts = [hidden_states[i][0].double() for i in layers]
         if self.first:
             return rms(parts[0], self.target.final_norm.double(), self.target.config.rms_norm_eps)
         if self.flags.get("fc_norm"):
@@ -170,7 +170,7 @@ class EagleReference:
     @torch.no_grad()
     def logits(self, tokens: list[int], drafted: list[int]) -> Tensor:
         """tokens: verified ones and the last emitted; drafted: behind them. -> [V], -inf where the head has no row."""
-        g = self.states(tokens[:-1])
+        g = self.hidden_states(tokens[:-1])
         ids = tokens[1:]
         out = self.layer(ids, g)
         for token in drafted:

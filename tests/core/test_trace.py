@@ -25,7 +25,7 @@ class HostileText(tiny.Proposer):
     def piece(self, token: int) -> str:
         return f"{token}{HOSTILE}"
 
-    def decode(self, tokens) -> str:
+    def decode(self, tokens, special=False) -> str:
         return "".join(map(self.piece, tokens))
 
 

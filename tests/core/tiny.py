@@ -32,7 +32,7 @@ def config(**changes: Any) -> DecoderConfig:
 
 
 def random_tensors(c: DecoderConfig, seed: int, head_size: int | None = None) -> dict[str, Tensor]:
-    """Every tensor of a checkpoint, such that the laws are neither flat nor one-hot."""
+    """Every tensor of a checkpoint, such that the distributions are neither flat nor one-hot."""
     rng = torch.Generator().manual_seed(seed)
 
     def values(name: str, shape: tuple[int, ...]) -> Tensor:
@@ -97,7 +97,7 @@ def law_after(model: Decoder, tokens: list[int], sampling: Sampling, vocab_size:
     logits = logits_after(model, tokens)[:vocab_size]
     seen = torch.zeros(len(logits), dtype=torch.bool)
     seen[[t for t in tokens if t < len(logits)]] = True
-    return probs.law(probs.scores(logits, sampling, seen), sampling)
+    return probs.probabilities(probs.scores(logits, sampling, seen), sampling)
 
 
 def greedy(model: Decoder, tokens: list[int], n: int, vocab_size: int | None = None) -> list[int]:
@@ -143,7 +143,7 @@ def right_for(model: Decoder, n: int) -> Scripted:
 
 
 class Uniform(Proposer):
-    """Draws every token evenly from the whole vocabulary, with its real law as q."""
+    """Draws every token evenly from the whole vocabulary, with its real distribution as q."""
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         q = torch.full((k, ctx.vocab_size), 1 / ctx.vocab_size, dtype=ctx.dtype)

@@ -24,14 +24,14 @@ NUMBERINGS = ("auto", "input", "output")
 
 @dataclass
 class EagleTensors:
-    """H hidden size of the head, Ht of the target, T tapped states, R rows of the head's output."""
+    """H hidden size of the head, Ht of the target, T hidden states, R rows of the head's output."""
     version: int                    # 1 (also EAGLE-2) or 3
     config: DecoderConfig           # of the head's one layer
     tensors: dict[str, Tensor]      # without the layer's prefix: fc.weight, self_attn.q_proj.weight, ...
-    taps: tuple[int, ...]           # target layers whose inputs it reads; the number of layers = output of the last one
+    aux_layers: tuple[int, ...]           # target layers whose inputs it reads; the number of layers = output of the last one
     token_map: Tensor | None = None         # [R] int64, target id of each output row; None: the same ids
     norm_before_residual: bool = False
-    norm_before_fc: bool = False    # one norm over all tapped states: input_norm
+    norm_before_fc: bool = False    # one norm over all hidden states: input_norm
     fc_norm: bool = False           # one norm for each of them: fc_norm.{i}
     norm_output: bool = False       # the normed output is fed back
 
@@ -95,8 +95,8 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
     flags["fc_norm"] |= bool(renamed)
     if flags["norm_before_fc"] and flags["fc_norm"]:
         raise UserError(f"{folder}: norm_before_fc and fc_norm exclude each other.")
-    taps = aux_layers(said.get("eagle_aux_hidden_state_layer_ids"), target.num_layers, numbering, str(folder))
-    made_for = said.get("target_hidden_size") or (found["fc.weight"].shape[-1] // len(taps) if "fc.weight" in found else H)
+    aux_layers = read_aux_layers(said.get("eagle_aux_hidden_state_layer_ids"), target.num_layers, numbering, str(folder))
+    made_for = said.get("target_hidden_size") or (found["fc.weight"].shape[-1] // len(aux_layers) if "fc.weight" in found else H)
     if made_for != Ht:
         raise UserError(f"{folder} was made for a target of hidden size {made_for}; this target's is {Ht}.")
     rows = said.get("draft_vocab_size") or V
@@ -104,13 +104,13 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
         raise UserError(f"{folder}: draft_vocab_size must be from 1 to vocab_size ({V}), not {rows!r}.")
 
     at = "midlayer." if any(n.startswith("midlayer.") for n in found) else "layers.0."
-    want = {"fc.weight": (H, len(taps) * Ht), "norm.weight": (H,), "lm_head.weight": (rows, H), f"{at}hidden_norm.weight": (H,),
+    want = {"fc.weight": (H, len(aux_layers) * Ht), "norm.weight": (H,), "lm_head.weight": (rows, H), f"{at}hidden_norm.weight": (H,),
             **_layer_plan(c, at, 2 * H)}
     if flags["norm_before_fc"]:
-        want["input_norm.weight"] = (len(taps) * Ht,)
+        want["input_norm.weight"] = (len(aux_layers) * Ht,)
     if flags["fc_norm"]:
         back = {new: name for name, new in renamed.items()}
-        want |= {back.get(f"fc_norm.{i}.weight", f"fc_norm.{i}.weight"): (Ht,) for i in range(len(taps))}
+        want |= {back.get(f"fc_norm.{i}.weight", f"fc_norm.{i}.weight"): (Ht,) for i in range(len(aux_layers))}
     optional: dict[str, tuple[int, ...]] = {"embed_tokens.weight": (V, H)}
     maps = {"d2t": (rows,), "t2d": (V,)}
     if rows == V:
@@ -121,26 +121,26 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
         raise UserError(f"{folder}: tensor 'embed_tokens.weight' is missing; the target's embedding has {Ht} numbers a token, the head wants {H}.")
     tensors = files.tensors(folder, want, optional, device, found)
     token_map = _token_map(tensors.pop("d2t", None), tensors.pop("t2d", None), V, str(folder))
-    return EagleTensors(3, c, {renamed.get(n, n.removeprefix(at)): t for n, t in tensors.items()}, taps, token_map, **flags)
+    return EagleTensors(3, c, {renamed.get(n, n.removeprefix(at)): t for n, t in tensors.items()}, aux_layers, token_map, **flags)
 
 
-def aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str = "the head") -> tuple[int, ...]:
+def read_aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str = "the head") -> tuple[int, ...]:
     """Config's layer ids -> target layers whose *inputs* the head reads. Default: 2, L // 2, L - 3 (hidden_states of transformers).
 
     numbering: whether an id i means the input or the output of layer i; auto takes inputs (as vLLM and speculators do), but the
-    default's three ids less one, which is how SGLang names the same states, as outputs.
+    default's three ids less one, which is how SGLang names the same hidden states, as outputs.
     """
     default = (2, layers // 2, layers - 3)
     if ids is None:
-        taps = default
+        aux_layers = default
     elif not isinstance(ids, list) or not ids or not all(type(i) is int for i in ids):
         raise UserError(f"{where}: eagle_aux_hidden_state_layer_ids must be a list of layer numbers, not {ids!r}.")
     else:
         by_output = numbering == "output" or (numbering == "auto" and tuple(ids) == tuple(i - 1 for i in default))
-        taps = tuple(i + 1 for i in ids) if by_output else tuple(ids)
-    if not all(0 <= t <= layers for t in taps):
-        raise UserError(f"{where} reads the target's states at layers {', '.join(map(str, taps))}; this target has {layers} layers.")
-    return taps
+        aux_layers = tuple(i + 1 for i in ids) if by_output else tuple(ids)
+    if not all(0 <= t <= layers for t in aux_layers):
+        raise UserError(f"{where} reads the target's states at layers {', '.join(map(str, aux_layers))}; this target has {layers} layers.")
+    return aux_layers
 
 
 def _token_map(d2t: Tensor | None, t2d: Tensor | None, vocab_size: int, where: str) -> Tensor | None:

@@ -28,7 +28,7 @@ from core.errors import EnvironmentFailure
 # The child of a test: makes the fake model and, at the place named, dies as by kill -9 or waits to be told to go on.
 CHILD = """
 import json, os, signal, sys
-from core import embedded
+from core.checkpoints import embedded
 embedded.SOURCE = embedded.Source(**json.loads(sys.argv[1]))
 place, act = sys.argv[2:]
 seen = set()

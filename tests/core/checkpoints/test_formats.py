@@ -173,11 +173,11 @@ def test_a_narrow_head_needs_its_own_embedding(tmp_path):
 
 def test_aux_layers_and_their_numbering():
     """Trap 35."""
-    assert eagle.aux_layers(None, 8) == (2, 4, 5) and eagle.aux_layers(None, 30) == (2, 15, 27)
-    assert eagle.aux_layers([2, 4, 5], 8) == (2, 4, 5)
-    assert eagle.aux_layers([1, 3, 4], 8) == (2, 4, 5)              # the default as SGLang numbers it
-    assert eagle.aux_layers([1, 3, 4], 8, "input") == (1, 3, 4)
-    assert eagle.aux_layers([1, 3, 7], 8, "output") == (2, 4, 8) and eagle.aux_layers([1, 3, 7], 8) == (1, 3, 7)
+    assert eagle.read_aux_layers(None, 8) == (2, 4, 5) and eagle.read_aux_layers(None, 30) == (2, 15, 27)
+    assert eagle.read_aux_layers([2, 4, 5], 8) == (2, 4, 5)
+    assert eagle.read_aux_layers([1, 3, 4], 8) == (2, 4, 5)              # the default as SGLang numbers it
+    assert eagle.read_aux_layers([1, 3, 4], 8, "input") == (1, 3, 4)
+    assert eagle.read_aux_layers([1, 3, 7], 8, "output") == (2, 4, 8) and eagle.read_aux_layers([1, 3, 7], 8) == (1, 3, 7)
 
 
 def test_legacy_norm_names(tmp_path):

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from core.checkpoints import load
 from core.checkpoints.hf_model import HFModel, HFTarget, longest
-from core.cli.main import main
+from core.cli import main
 from core.decoding.loop import Decoding, Options
 from core.errors import UserError
 from core.methods.base import Proposer
@@ -48,7 +48,7 @@ STATEFUL = {
 
 
 def build(name: str, dtype: torch.dtype = torch.float64, seed: int = 0):
-    """A random model whose laws are neither flat nor one-hot."""
+    """A random model whose distributions are neither flat nor one-hot."""
     torch.manual_seed(seed)
     model = hf.AutoModelForCausalLM.from_config(CONFIGS[name]()).to(dtype)
     with torch.no_grad():

@@ -6,7 +6,7 @@ import torch
 
 from core.checkpoints import hf_model, load, memory, weights
 from core.checkpoints.hf_model import HFTarget
-from core.cli.main import main
+from core.cli import main
 from core.decoding.loop import Options
 from core.errors import EnvironmentFailure
 from core.gpu_check import shapes

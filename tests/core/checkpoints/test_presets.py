@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.checkpoints import formats, load, presets, resolve
-from core.cli.main import main
+from core.cli import main
 from core.decoding.loop import Options
 from core.errors import UserError
 from core.runs.runner import Request, Run

@@ -282,14 +282,14 @@ def test_no_memory_is_exit_1(models, capsys, monkeypatch):
 def test_interrupted_between_rounds(models, capsys, tmp_path, monkeypatch, at, to):
     """Ctrl-C is raised where it falls: here while a round runs. What was decoded so far is written."""
     from core.decoding.loop import Decoding
-    real, calls = Decoding._depart, []
+    real, calls = Decoding._launch, []
 
-    def depart(self):
+    def launch(self):
         calls.append(1)
         if len(calls) > at:
             raise KeyboardInterrupt
         return real(self)
-    monkeypatch.setattr(Decoding, "_depart", depart)
+    monkeypatch.setattr(Decoding, "_launch", launch)
     code, out, err = run(capsys, argv(models, "--prompt", "Hi", "--json", to if to == "-" else str(tmp_path / to)))
     made = trace.parse(out) if to == "-" else trace.read(tmp_path / to)
     assert code == 130 and made.totals.stop == "cancelled" and len(made.rounds) == at and err.endswith("kept.\n")
@@ -308,8 +308,9 @@ def slow_target(tmp_path) -> list[str]:
 def test_ctrl_c_writes_the_trace_so_far(tmp_path):
     path = tmp_path / "t.json"
     env = os.environ | {"FORCE_COLOR": "1"}
+    # a shell that starts this suite in the background may ignore SIGINT, and a child inherits that
     child = subprocess.Popen([sys.executable, "-m", "core.cli", *slow_target(tmp_path), "--json", str(path)], cwd=ROOT, env=env,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         assert child.stdout.read(1), child.stderr.read()        # the first token is out
         child.send_signal(signal.SIGINT)

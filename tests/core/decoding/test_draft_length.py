@@ -44,7 +44,7 @@ def best_by_hand(auto: Auto, costs: dict) -> int:
     for k in range(1, LONGEST + 1):
         tokens, alive = 1.0, 1.0
         for i in range(k):
-            alive *= auto.kept[i] / auto.tested[i]
+            alive *= auto.accepted_by_position[i] / auto.tested_by_position[i]
             tokens += alive
         rates.append(tokens / (k * costs["draft_step_s"] + pass_seconds(costs["verify_s"], k + 1)))
     return 1 + rates.index(max(rates))
@@ -73,10 +73,10 @@ def test_positions_behind_the_first_rejection_tell_nothing():
     auto = Auto(FLAT)
     auto.observe(5, 2)
     start = PRIOR * PRIOR_WEIGHT
-    assert auto.tested[:5] == pytest.approx([FADE * PRIOR_WEIGHT + 1] * 3 + [PRIOR_WEIGHT] * 2)
-    assert auto.kept[:5] == pytest.approx([FADE * start + 1] * 2 + [FADE * start] + [start] * 2)
+    assert auto.tested_by_position[:5] == pytest.approx([FADE * PRIOR_WEIGHT + 1] * 3 + [PRIOR_WEIGHT] * 2)
+    assert auto.accepted_by_position[:5] == pytest.approx([FADE * start + 1] * 2 + [FADE * start] + [start] * 2)
     auto.observe(0, 0)                              # a plain round
-    assert auto.tested[0] == pytest.approx(FADE * PRIOR_WEIGHT + 1)
+    assert auto.tested_by_position[0] == pytest.approx(FADE * PRIOR_WEIGHT + 1)
 
 
 def test_a_pass_costs_what_lies_between_the_measured_lengths():

@@ -127,13 +127,13 @@ def test_every_sampled_round_holds_what_it_claims(name, dtype, sampling):
 
 
 def laws_are_right(to, rounds, sampling):
-    """Recorded p of every drafted token = the target's law behind its own prefix, by a fresh forward."""
+    """Recorded p of every drafted token = the target's distribution behind its own prefix, by a fresh forward."""
     tokens = list(PROMPT)
     for r in rounds:
         prefix = list(tokens)
         for d in r.drafted:
-            law = tiny.law_after(to.model, prefix, sampling)
-            assert d.p == pytest.approx(float(law[d.id]), abs=1e-9 if law.dtype == F64 else 1e-4)
+            dist = tiny.law_after(to.model, prefix, sampling)
+            assert d.p == pytest.approx(float(dist[d.id]), abs=1e-9 if dist.dtype == F64 else 1e-4)
             prefix.append(d.id)
         tokens += [e.id for e in r.emitted]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.decoding import loop
+from core.decoding import round_clock
 from core.decoding.loop import Decoding, Options
 from core.errors import EnvironmentFailure, UserError
 from core.methods.base import Draft, Proposer
@@ -79,23 +79,23 @@ def test_nothing_waits_for_the_device_more_than_once_a_round():
 
 
 @pytest.mark.parametrize("ahead", [False, True])
-def test_a_round_is_told_while_the_next_one_runs(ahead):
+def test_a_round_is_finished_while_the_next_one_runs(ahead):
     to, happened = tiny.target(), []
 
     class Watched(NoText):
         def piece(self, token):
-            happened.append("told")
+            happened.append("finished")
             return super().piece(token)
 
     real = to.verify
     to.verify = lambda *args, **more: happened.append("pass") or real(*args, **more)
     rounds = list(Decoding(to, Proposer(), [3, 1], Options(3, ahead=ahead, ignore_eos=True, record=False), Watched()))
     assert len(rounds) == 3
-    assert happened == (["pass", "pass", "told", "pass", "told", "told"] if ahead else ["pass", "told"] * 3)
+    assert happened == (["pass", "pass", "finished", "pass", "finished", "finished"] if ahead else ["pass", "finished"] * 3)
 
 
 def test_what_the_device_does_while_somebody_reads_is_decoding_time(monkeypatch):
-    monkeypatch.setattr(loop, "seconds", lambda first, last: 3.0)
+    monkeypatch.setattr(round_clock, "seconds", lambda first, last: 3.0)
     rounds = list(Decoding(tiny.target(), Proposer(), [3, 1], Options(4, ahead=True, ignore_eos=True)))
     assert [round(r.elapsed_s) for r in rounds] == [6, 12, 18, 24]
 

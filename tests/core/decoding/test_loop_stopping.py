@@ -112,7 +112,7 @@ class Letters:
     def piece(self, token: int) -> str:
         return self.bytes(token).decode("utf-8", "backslashreplace")
 
-    def decode(self, tokens) -> str:
+    def decode(self, tokens, special=False) -> str:
         return b"".join(map(self.bytes, tokens)).decode("utf-8", "replace")
 
 

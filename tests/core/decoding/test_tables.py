@@ -39,7 +39,7 @@ VARIED = {"T=1": Sampling(1.0), "penalty": Sampling(0.9, repetition_penalty=6.0)
 
 @pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
 def test_tables_tell_the_two_laws(sampling):
-    """Against laws made afresh: what is listed, in what order, and what is left to `others`. V = 60 lies beyond one table."""
+    """Against distributions made afresh: what is listed, in what order, and what is left to `others`. V = 60 lies beyond one table."""
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=60), None, ())
     draft = tiny.decoder(7, vocab_size=60)
     rejected = 0
@@ -79,6 +79,6 @@ def top(scored) -> set[int]:
     return set(scored.topk(10).indices.tolist())
 
 
-def listed(ids, values, others, law):
-    assert values == pytest.approx(law[ids].tolist(), rel=1e-4, abs=1e-9)
-    assert others == pytest.approx(1 - float(law[ids].sum()), abs=2e-5)
+def listed(ids, values, others, dist):
+    assert values == pytest.approx(dist[ids].tolist(), rel=1e-4, abs=1e-9)
+    assert others == pytest.approx(1 - float(dist[ids].sum()), abs=2e-5)

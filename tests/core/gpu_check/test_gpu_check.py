@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core.cli.main import main
+from core.cli import main
 from core.decoding.draft_length import pass_seconds
 from core.gpu_check import identity, measure, run, shapes, speed
 from core.measuring import costs, theory
@@ -192,9 +192,9 @@ def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
     for name, made in (("Stream", Stream), ("current_stream", Stream), ("stream", noted("side")), ("graph", noted("capture"))):
         monkeypatch.setattr(torch.cuda, name, made)
     monkeypatch.setattr(torch.cuda, "device", noted("device"))
-    region = graphs._Captured(lambda cache, x: (done.append(1), x), None, 0, (torch.zeros(1),), None)
-    region.replay((torch.ones(1),))
-    assert order == ["device", "wait", "side", "wait", "capture"] and len(done) == 2 and len(replayed) == 3 and bool(region.inputs[0] == 1)
+    function = graphs._Captured(lambda cache, x: (done.append(1), x), None, 0, (torch.zeros(1),), None)
+    function.replay((torch.ones(1),))
+    assert order == ["device", "wait", "side", "wait", "capture"] and len(done) == 2 and len(replayed) == 3 and bool(function.inputs[0] == 1)
     with measure.watched(cuda) as watch:
         warnings.warn(measure.SYNC, stacklevel=1)
     assert asked[3:] == ["warn", "default"] and watch.waits == 0
@@ -239,7 +239,7 @@ sys.exit(0 if run.passed(result) and result["identity"] else 3)
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_without_cuda_one_line_and_exit_code_2(capsys):
-    code = BLOCKED + "from core import cli\nsys.exit(cli.main(['check', 'gpu']))"
+    code = BLOCKED + "from core.cli.main import main\nsys.exit(main(['check', 'gpu']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1 and "no CUDA GPU" in done.stderr
     assert main.main(["check", "gpu", "--json", "x/y/z.json"]) == 2 and "CUDA" in capsys.readouterr().err

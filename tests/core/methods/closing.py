@@ -135,7 +135,7 @@ def agree(model, cache, tokens: list[int]) -> None:
     torch.testing.assert_close(got, tiny.logits_after(model, tokens), rtol=0, atol=1e-9)
 
 
-# -- exact law ------------------------------------------------------------------------------------------------------------------------
+# -- exact distribution ------------------------------------------------------------------------------------------------------------------------
 
 
 class Script:
@@ -145,16 +145,16 @@ class Script:
         self.choices: list[tuple[int, int]] = []        # (option taken, number of options) of each draw
         self.at, self.chance = 0, 1.0
 
-    def __call__(self, law: Tensor, u: Tensor) -> Tensor:
-        rows = law.reshape(-1, law.shape[-1])
-        return torch.stack([self._one(row) for row in rows]).view(law.shape[:-1])
+    def __call__(self, dist: Tensor, u: Tensor) -> Tensor:
+        rows = dist.reshape(-1, dist.shape[-1])
+        return torch.stack([self._one(row) for row in rows]).view(dist.shape[:-1])
 
-    def _one(self, law: Tensor) -> Tensor:
-        options = law.nonzero().flatten()
+    def _one(self, dist: Tensor) -> Tensor:
+        options = dist.nonzero().flatten()
         if self.at == len(self.choices):
             self.choices.append((0, len(options)))
         pick = options[self.choices[self.at][0]]
-        self.chance *= float(law[pick])
+        self.chance *= float(dist[pick])
         self.at += 1
         return pick
 
@@ -177,7 +177,7 @@ def context(to: DecoderTarget, tokens: list[int], sampling: Sampling) -> Context
 
 
 def exact_law(make: Make, to: DecoderTarget, tokens: list[int], sampling: Sampling, k: int, monkeypatch) -> int:
-    """Every way to draft and every way to verify is enumerated: the joint law of the round's k + 1 next tokens is the target's.
+    """Every way to draft and every way to verify is enumerated: the joint distribution of the round's k + 1 next tokens is the target's.
 
     A rejected round is continued from p. Returns how many drafts there were.
     """
@@ -226,16 +226,16 @@ def outcomes(draft: Draft | None, p: Callable[..., Tensor], size: int) -> Iterat
     paths: list[tuple[int, ...]] = []
     for i in range(n):
         paths.append((*(paths[parents[i]] if parents[i] >= 0 else ()), ids[i]))
-    laws = torch.stack([p(), *(p(*path) for path in paths)])
+    dists = torch.stack([p(), *(p(*path) for path in paths)])
 
-    def judge(u: list[float]) -> verify.Verdict:
+    def judge(u: list[float]) -> verify.VerifyResult:
         uniforms, half = torch.tensor(u, dtype=F64), torch.tensor(0.5, dtype=F64)
         if draft.parents is not None:
-            return verify.tree(laws, draft.q, draft.tokens, Tree.of(draft.parents, draft.levels), uniforms, half)
+            return verify.tree(dists, draft.q, draft.tokens, Tree.of(draft.parents, draft.levels), uniforms, half)
         q = draft.q if draft.q is not None else verify.one_hot(draft.tokens, size, F64)
-        return verify.chain(laws, q, draft.tokens, uniforms, half)
+        return verify.chain(dists, q, draft.tokens, uniforms, half)
 
-    bars = [min(1.0, float(x)) if x == x else 0.0 for x in judge([0.0] * n).threshold]
+    bars = [min(1.0, float(x)) if x == x else 0.0 for x in judge([0.0] * n).acceptance_prob]
     keep, refuse = [bar * (1 - 1e-9) for bar in bars], [min(bar * (1 + 1e-9), 1 - 2 ** -53) for bar in bars]     # u * q rounds
 
     def walk(node: int, u: list[float], chance: float, path: list[int]):

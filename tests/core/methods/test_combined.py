@@ -105,8 +105,8 @@ def test_the_law_is_the_targets_by_enumeration(tokens, sampling, monkeypatch):
 
 
 class Tapped(Proposer):
-    """Stands for a head that reads inner states: it must be shown those of every round, whoever drafted."""
-    name, taps, side_nodes, levels = "tapped", (0, 2), 5, 2
+    """Stands for a head that reads inner hidden states: it must be shown those of every round, whoever drafted."""
+    name, aux_layers, side_nodes, levels = "tapped", (0, 2), 5, 2
 
     def begin(self, ctx):
         self.rows, self.passes = 0, 0
@@ -119,8 +119,8 @@ class Tapped(Proposer):
         return super().target_pass(target)
 
     def observe(self, ctx, path):
-        assert set(ctx.states) == {0, 2}
-        self.rows += ctx.states[0].shape[0]
+        assert set(ctx.hidden_states) == {0, 2}
+        self.rows += ctx.hidden_states[0].shape[0]
         assert self.rows == ctx.cache.length
 
 
@@ -128,7 +128,7 @@ class Tapped(Proposer):
 def test_a_head_sees_the_states_of_every_round():
     to = tiny.target()
     proposer = Noted(PromptLookup(3, 2), Tapped())
-    assert (proposer.taps, proposer.side_nodes, proposer.levels, proposer.name) == ((0, 2), 5, 2, "lookup+tapped")
+    assert (proposer.aux_layers, proposer.side_nodes, proposer.levels, proposer.name) == ((0, 2), 5, 2, "lookup+tapped")
     _, rounds = decode(to, proposer, max_new_tokens=20)
     assert tiny.emitted(rounds) == tiny.greedy(to.model, REPEATING, 20)
     assert {w.name for w in proposer.who if w} == {"lookup", "tapped"}

@@ -1,4 +1,4 @@
-"""A draft model's law is its own, also with a larger, a smaller or a reduced vocabulary; nothing beyond the tokenizer is emitted."""
+"""A draft model's distribution is its own, also with a larger, a smaller or a reduced vocabulary; nothing beyond the tokenizer is emitted."""
 from __future__ import annotations
 
 import pytest
@@ -51,7 +51,7 @@ def test_ids_beyond_the_tokenizer_are_never_emitted(make, sampling):
 @pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
 @pytest.mark.parametrize("ids", [[0, 2, 5], [19], list(range(20)), [1, 3, 4, 5, 10, 12, 17]], ids=len)
 def test_a_reduced_head_speaks_target_ids(ids, sampling):
-    """Trap 28: a row of the head is not an id. The recorded law is that of the rows, spread over the target's ids."""
+    """Trap 28: a row of the head is not an id. The recorded distribution is that of the rows, spread over the target's ids."""
     to, kept = tiny.target(), torch.tensor(ids)
     model = tiny.decoder(7, head_size=len(ids))
     run, rounds = decode(to, DraftModel(model, kept), sampling=sampling, seed=1)
@@ -62,8 +62,8 @@ def test_a_reduced_head_speaks_target_ids(ids, sampling):
         for d in r.drafted:
             seen = torch.zeros(20, dtype=torch.bool)
             seen[prefix] = True
-            law = tiny.probs.law(tiny.probs.scores(tiny.logits_after(model, prefix), sampling, seen[kept]), sampling)
-            assert d.q == pytest.approx(float(law[ids.index(d.id)]), abs=1e-9)
+            dist = tiny.probs.probabilities(tiny.probs.scores(tiny.logits_after(model, prefix), sampling, seen[kept]), sampling)
+            assert d.q == pytest.approx(float(dist[ids.index(d.id)]), abs=1e-9)
             prefix.append(d.id)
         tokens += [e.id for e in r.emitted]
     if sampling.greedy:
@@ -82,9 +82,9 @@ def test_a_reduced_head_that_is_the_targets_own_is_perfect():
 
 
 def test_drawn_tokens_follow_the_law_they_are_recorded_with():
-    """q is the law drawn from (trap 1): the first drafted token of many seeds against its recorded q."""
+    """q is the distribution drawn from (trap 1): the first drafted token of many seeds against its recorded q."""
     to, draft = tiny.target(), DraftModel(tiny.decoder(7))
-    counts, law = torch.zeros(20, dtype=F64), None
+    counts, dist = torch.zeros(20, dtype=F64), None
     ctx = context(to)
     draft.begin(ctx)
     with torch.inference_mode():
@@ -92,9 +92,9 @@ def test_drawn_tokens_follow_the_law_they_are_recorded_with():
             draft.cache.truncate(min(draft.cache.length, len(PROMPT) - 1))
             proposal = draft.propose(ctx, 1)
             counts[int(proposal.tokens[0])] += 1
-            law = proposal.q[0]
-    assert float((counts / 1500 - law).abs().max()) < 4 * (0.25 / 1500) ** 0.5
-    assert counts[law == 0].sum() == 0 and (counts > 0).sum() > 3
+            dist = proposal.q[0]
+    assert float((counts / 1500 - dist).abs().max()) < 4 * (0.25 / 1500) ** 0.5
+    assert counts[dist == 0].sum() == 0 and (counts > 0).sum() > 3
 
 
 def context(to) -> Context:

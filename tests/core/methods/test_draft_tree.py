@@ -56,7 +56,7 @@ def test_greedy_with_a_penalty(name, penalty):
 @pytest.mark.parametrize("sampling", [Sampling(), *OPTIONS.values()], ids=["greedy", *OPTIONS])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_perfect_draft_is_accepted_to_the_last_level_in_every_round(shape, sampling):
-    """Trap 14; the first sibling is drawn from the target's own law, so it is always kept."""
+    """Trap 14; the first sibling is drawn from the target's own distribution, so it is always kept."""
     to = tiny.target()
     _, rounds = decode(to, make("perfect", shape)(to), sampling=sampling, max_new_tokens=23, seed=5)
     for r in rounds[1:]:
@@ -120,7 +120,7 @@ def test_runs_of_the_real_loop_follow_the_target(sampling):
     to, proposer = tiny.DecoderTarget(model, None, ()), DraftTree(draft, None, (2, 2))
     tokens = [tiny.decode(to, proposer, test_statistics.PROMPT, sampling=sampling, seed=seed, max_new_tokens=4, record=False)[0].new_tokens
               for seed in range(400)]
-    p = test_statistics.laws(model, sampling)
+    p = test_statistics.dists(model, sampling)
     assert test_statistics.p_value(torch.tensor([t[:2] for t in tokens]), p) > 0.001
 
 
@@ -151,9 +151,9 @@ def test_siblings_differ_and_rows_of_q_are_what_they_were_drawn_from(sampling):
                     path, up = [r.drafted[up].id, *path], r.drafted[up].parent
                 before = [x.id for x in r.drafted[:i] if x.parent == d.parent]
                 assert d.id not in before
-                law = tiny.law_after(draft, [*tokens, *path], sampling)
-                left = 1 - float(law[before].sum())
-                want = float(law[d.id]) / left if left > 1e-12 else 1.0
+                dist = tiny.law_after(draft, [*tokens, *path], sampling)
+                left = 1 - float(dist[before].sum())
+                want = float(dist[d.id]) / left if left > 1e-12 else 1.0
                 assert d.q == pytest.approx(want, rel=1e-9)
             tokens += [e.id for e in r.emitted]
 
@@ -178,17 +178,17 @@ def test_a_draft_with_a_shorter_context_stops_drafting_there():
 
 def old_tree(p, q, drafted, shape, u, u_next):
     """Siblings one after the other in plain Python: the reference for verify.tree with sampled siblings."""
-    node, path, law = -1, [], None
+    node, path, dist = -1, [], None
     while True:
-        law = p[node + 1]
+        dist = p[node + 1]
         for i in (i for i in range(len(drafted)) if int(shape.parents[i]) == node):
-            if float(u[i]) * float(q[i, drafted[i]]) < float(law[drafted[i]]):
+            if float(u[i]) * float(q[i, drafted[i]]) < float(dist[drafted[i]]):
                 node = i
                 path.append(i)
                 break
-            law = verify.residual_law(law, q[i])
+            dist = verify.residual_distribution(dist, q[i])
         else:
-            return path, law
+            return path, dist
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 2), (2, 2, 2), (3, 2, 1)], ids=str)
@@ -201,9 +201,9 @@ def test_verification_agrees_with_a_plain_walk(shape):
         drafted, u = probs.draw(q, torch.rand(n, generator=rng, dtype=F64)), torch.rand(n, generator=rng, dtype=F64)
         tree = Tree.of(parents, len(shape))
         v = verify.tree(p, q, drafted, tree, u, torch.tensor(0.3, dtype=F64))
-        path, law = old_tree(p, q, drafted, tree, u, 0.3)
+        path, dist = old_tree(p, q, drafted, tree, u, 0.3)
         assert v.accepted.nonzero().flatten().tolist() == path
-        torch.testing.assert_close(v.residual, law, rtol=0, atol=1e-12)
+        torch.testing.assert_close(v.residual, dist, rtol=0, atol=1e-12)
         found.add(len(path))
     assert len(found) > 1
 

@@ -43,7 +43,7 @@ def markov() -> Decoder:
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", ["chain", "auto"])
 def test_rejections_leave_nothing_behind(tmp_path, markov, tree):
-    """Trap 34: after rounds that accept 0, some and all, the head's rows hold the target's states, not its own guesses."""
+    """Trap 34: after rounds that accept 0, some and all, the head's rows hold the target's hidden states, not its own guesses."""
     head = noisy_perfect(tmp_path, markov, 0.25)
     proposer = Watched(head, tree)
     _, rounds = decode(DecoderTarget(markov, None, ()), proposer, max_new_tokens=40, draft_len=3)
@@ -76,7 +76,7 @@ def _fresh(head: EagleHead, target: Decoder, tokens: list[int], levels: int, tre
     cache = to.new_cache(80)
     ctx = Context(tokens, Sampling(), torch.Generator(), V, 80, torch.device("cpu"), F64, to, cache)
     with torch.inference_mode():
-        ctx.states = to.verify(torch.tensor(tokens[:-1]), cache, 1, None, proposer.taps)[1]
+        ctx.hidden_states = to.verify(torch.tensor(tokens[:-1]), cache, 1, None, proposer.aux_layers)[1]
         proposer.begin(ctx)
         proposer.observe(ctx, [])
         return proposer.propose(ctx, levels)
@@ -239,7 +239,7 @@ def test_lookup_before_eagle(tmp_path):
 def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
     """Two-token continuations of 300 seeds through loop, caches and all."""
     from tests.core.sampling.test_statistics import PROMPT as START
-    from tests.core.sampling.test_statistics import laws
+    from tests.core.sampling.test_statistics import dists
     target = tiny.decoder(0, vocab_size=8, num_layers=8)
     layer = heads.LAYER | {"vocab_size": 8, "draft_vocab_size": 8}
     tensors = heads.eagle3_tensors(reduced=False)
@@ -249,4 +249,4 @@ def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
     to = DecoderTarget(target, None, ())
     tokens = [decode(to, Eagle(head, tree), START, sampling=sampling, seed=seed, max_new_tokens=3, draft_len=2, record=False)[0].new_tokens
               for seed in range(300)]
-    assert p_value(torch.tensor([t[:2] for t in tokens]), laws(target, sampling)) > 0.001
+    assert p_value(torch.tensor([t[:2] for t in tokens]), dists(target, sampling)) > 0.001

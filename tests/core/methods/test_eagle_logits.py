@@ -47,7 +47,7 @@ def branches(draft) -> list[list[int]]:
 
 
 def agree(reference: EagleReference, log: list, limit: float = 1e-7) -> None:
-    """The chain's logits are those of an uncached forward over the true tokens and states."""
+    """The chain's logits are those of an uncached forward over the true tokens and hidden states."""
     assert len(log) > 2
     for tokens, draft in log:
         for i, path in enumerate(branches(draft)):
@@ -80,7 +80,7 @@ def test_float32_is_within_1e_5(tmp_path):
 
 @pytest.mark.parametrize("case", ["narrow head", "whole vocabulary", "vLLM names", "other layers", "one-token prompt"])
 def test_eagle3_variants(tmp_path, case):
-    target, prompt, taps = heads.target(), PROMPT, (2, 4, 5)
+    target, prompt, aux_layers = heads.target(), PROMPT, (2, 4, 5)
     folder = tmp_path / "head"
     if case == "narrow head":           # 3 * H_target != H: whatever decides by width goes wrong here
         heads.eagle3(folder, h=24, embed=True)
@@ -89,14 +89,14 @@ def test_eagle3_variants(tmp_path, case):
     elif case == "vLLM names":
         heads.eagle3(folder, at="layers.0.")
     elif case == "other layers":
-        taps = (1, 6, 8)
-        heads.eagle3(folder, config={"eagle_config": {"eagle_aux_hidden_state_layer_ids": list(taps)}})
+        aux_layers = (1, 6, 8)
+        heads.eagle3(folder, config={"eagle_config": {"eagle_aux_hidden_state_layer_ids": list(aux_layers)}})
     else:
         heads.eagle3(folder)
         prompt = [9]
     proposer = Watched(head_of(folder, target))
     decode(DecoderTarget(target, None, ()), proposer, prompt, draft_len=3)
-    agree(EagleReference(folder, target, taps=taps), proposer.log)
+    agree(EagleReference(folder, target, aux_layers=aux_layers), proposer.log)
 
 
 def test_speculators_logits(tmp_path):
@@ -127,14 +127,14 @@ def test_aux_states_are_those_of_transformers(tmp_path):
     from core.checkpoints import weights
     ours = weights.load_decoder(folder, F64, "cpu")
     head = head_of(heads.eagle3(tmp_path / "head"), ours)
-    assert head.taps == (2, 4, 5)
+    assert head.aux_layers == (2, 4, 5)
     ids = torch.tensor([PROMPT])
     with torch.no_grad():
         hidden = theirs(ids, output_hidden_states=True).hidden_states
-        _, tapped = ours.run(ids, taps=head.taps)
-    for tap in head.taps:
-        assert (tapped[tap] - hidden[tap]).abs().max() < 1e-4      # theirs takes cos and sin in float32; another layer is 1 away
-        assert (tapped[tap] - hidden[tap - 1]).abs().max() > 1
+        _, hidden_states = ours.run(ids, aux_layers=head.aux_layers)
+    for aux_layer in head.aux_layers:
+        assert (hidden_states[aux_layer] - hidden[aux_layer]).abs().max() < 1e-4      # theirs takes cos and sin in float32; another layer is 1 away
+        assert (hidden_states[aux_layer] - hidden[aux_layer - 1]).abs().max() > 1
 
 
 def test_training_and_inference_are_one_forward(tmp_path):
@@ -144,25 +144,25 @@ def test_training_and_inference_are_one_forward(tmp_path):
     from core.train.start import narrow_config
     target = heads.target(torch.float32)
     rng = torch.Generator().manual_seed(4)
-    taps = [2, 4, 6]
+    aux_layers = [2, 4, 6]
     trained = train.EagleHead(narrow_config(target.config, 1, INNER := 16), 3, heads.DRAFT)
     assert trained.config.intermediate_size == INNER
     with torch.no_grad():
         for p in trained.parameters():
             p.copy_((torch.randn(p.shape, generator=rng) * 0.2 + (p.ndim == 1)).to(torch.bfloat16))
-    objective = train.EagleObjective(trained, torch.tensor(heads.PICKED), target, taps, [*taps, L])
+    objective = train.EagleObjective(trained, torch.tensor(heads.PICKED), target, aux_layers, [*aux_layers, L])
     objective.save(tmp_path)
     head = head_of(tmp_path, target)
-    assert head.taps == tuple(taps) and head.token_map.tolist() == heads.PICKED
+    assert head.aux_layers == tuple(aux_layers) and head.token_map.tolist() == heads.PICKED
     ids = torch.randint(0, V, (1, 11), generator=rng)
     with torch.no_grad():
-        _, tapped = target.run(ids, taps=[*taps, L])
-        states = torch.stack([tapped[t] for t in [*taps, L]], 2)
+        _, by_layer = target.run(ids, aux_layers=[*aux_layers, L])
+        hidden_states = torch.stack([by_layer[t] for t in [*aux_layers, L]], 2)
         empty = torch.zeros(1, 11, 1)
-        steps = objective.steps(Batch(ids, torch.ones(1, 11, dtype=torch.bool), states, empty.long(), empty, ids), 3)
+        steps = objective.steps(Batch(ids, torch.ones(1, 11, dtype=torch.bool), hidden_states, empty.long(), empty, ids), 3)
         for start in range(1, 8):           # a round whose last emitted token is token start + 1
             cache = head.new_cache(16)
-            out = head.read(ids[0, 1:start + 2], head.fuse({t: tapped[t][0, :start + 1] for t in taps}), cache)[-1:]
+            out = head.read(ids[0, 1:start + 2], head.fuse({t: by_layer[t][0, :start + 1] for t in aux_layers}), cache)[-1:]
             for s in range(3):
                 if s:
                     out = head.read(ids[0, start + 1 + s].view(1), head.feedback(out), cache)

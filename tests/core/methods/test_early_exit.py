@@ -9,7 +9,7 @@ import torch
 
 from core.checkpoints import weights
 from core.errors import UserError
-from core.methods.early_exit import EarlyExit, kept_layers
+from core.methods.early_exit import EarlyExit, draft_layers
 from core.sampling.probs import Sampling
 from tests.core import tiny
 from tests.core.methods import closing
@@ -70,7 +70,7 @@ def test_a_draft_that_looks_at_its_tokens_is_never_captured():
     for confidence in (0.0, 0.6):
         to.graphs = None
         tiny.decode(to, EarlyExit(to, "1", confidence=confidence), graphs=True)
-        assert {type(key[0]).__name__ for key in to.graphs.kept} == ({"Step"} if confidence else {"Step", "ExitChain"})
+        assert {type(key[0]).__name__ for key in to.graphs.kept} == ({"Verification"} if confidence else {"Verification", "ExitChain"})
 
 
 def test_confidence_ends_a_draft_behind_the_first_unsure_token():
@@ -104,12 +104,12 @@ def test_a_failing_draft_leaves_the_cache_as_it_was(monkeypatch):
 
 @pytest.mark.parametrize(("exit_layer", "skip", "kept"), [("0.7", "", 21), ("29", "", 29), ("0.7", "8-20,24", 16), ("0.7", "29,3-3", 28)])
 def test_layers_that_a_draft_runs(exit_layer, skip, kept):
-    assert len(kept_layers(30, exit_layer, skip)) == kept
+    assert len(draft_layers(30, exit_layer, skip)) == kept
 
 
 def test_an_exit_and_a_skip_set_are_not_given_together():
     with pytest.raises(UserError, match="not both"):
-        kept_layers(30, "10", "3")
+        draft_layers(30, "10", "3")
 
 
 @pytest.mark.parametrize(("exit_layer", "skip"), [
@@ -117,4 +117,4 @@ def test_an_exit_and_a_skip_set_are_not_given_together():
     *(("0.7", x) for x in ("30", "0-29", "0-30", "0-99999999999", "5-3", "1,,2", "-3", "x", "²", "9" * 5000, "1-2-3", ","))])
 def test_layers_that_are_none(exit_layer, skip):
     with pytest.raises(UserError, match="--skip-layers" if skip else "--exit-layer"):
-        kept_layers(30, exit_layer, skip)
+        draft_layers(30, exit_layer, skip)

@@ -113,8 +113,8 @@ def test_every_draft_comes_from_the_state_of_the_last_verified_token(tmp_path):
     decode(DecoderTarget(target, None, ()), Watched(made, "3x2"), max_new_tokens=12)
     tree = StaticTree.full((3, 2))
     for tokens, draft in log:
-        _, tapped = target.run(torch.tensor([tokens[:-1]]), taps=[heads.L])
-        normed = heads.rms(tapped[heads.L][0, -1], target.final_norm, target.config.rms_norm_eps)
+        _, hidden_states = target.run(torch.tensor([tokens[:-1]]), aux_layers=[heads.L])
+        normed = heads.rms(hidden_states[heads.L][0, -1], target.final_norm, target.config.rms_norm_eps)
         ranked = heads.medusa_reference(normed, *heads.medusa_blocks(1, 3, 1, heads.DRAFT)).argsort(-1, descending=True)
         cut = tree.cut(draft.levels)
         assert draft.tokens.tolist() == [heads.PICKED[ranked[d - 1, r]] for d, r in zip(cut.depths, cut.ranks)]
@@ -180,7 +180,7 @@ def test_typical_acceptance_runs_on_these_trees(tmp_path):
 @pytest.mark.usefixtures("runner")
 def test_runs_of_the_real_loop_follow_the_target(tmp_path):
     from tests.core.sampling.test_statistics import PROMPT as START
-    from tests.core.sampling.test_statistics import laws
+    from tests.core.sampling.test_statistics import dists
     target = tiny.decoder(0, vocab_size=8)
     make = heads.noise(1)
     heads.write(tmp_path, {}, {f"{h}.{name}": t for h in range(2) for name, t in (("0.linear.weight", make(H, H)), ("0.linear.bias", make(H)),
@@ -188,7 +188,7 @@ def test_runs_of_the_real_loop_follow_the_target(tmp_path):
     sampling, to, made = Sampling(1.1, top_p=0.95), DecoderTarget(target, None, ()), heads_of(tmp_path, target)
     tokens = [decode(to, Medusa(made, "2x2"), START, sampling=sampling, seed=seed, max_new_tokens=3, record=False)[0].new_tokens
               for seed in range(300)]
-    assert p_value(torch.tensor([t[:2] for t in tokens]), laws(target, sampling)) > 0.001
+    assert p_value(torch.tensor([t[:2] for t in tokens]), dists(target, sampling)) > 0.001
 
 
 @pytest.mark.parametrize("children", [[2, 0], [3, 1], [0, 1, 2, 3], [1]])
@@ -208,7 +208,7 @@ def test_two_tokens_of_a_tree_keep_the_law_exactly(tree):
     drafted = torch.stack([ids[d - 1, r] for d, r in zip(tree.depths, tree.ranks) if r < size])
     law1, law2 = torch.rand(size, generator=rng, dtype=F64).softmax(0), torch.rand(size, size, generator=rng, dtype=F64).softmax(-1)
     rows = [law1]
-    for i in range(tree.nodes):         # the law behind a node hangs on its own token alone
+    for i in range(tree.nodes):         # the distribution behind a node hangs on its own token alone
         rows.append(law2[drafted[i]])
     p, shape = torch.stack(rows), Tree.of(torch.tensor(tree.parents), tree.levels)
     joint = torch.zeros(size, size, dtype=F64)
@@ -226,7 +226,7 @@ def test_two_tokens_of_a_tree_keep_the_law_exactly(tree):
 def outcomes(p, drafted, shape):
     """(probability, verdict) of every way in which the uniforms can fall on either side of the thresholds."""
     n = len(drafted)
-    threshold = verify.tree(p, None, drafted, shape, torch.zeros(n, dtype=F64), torch.tensor(0.5, dtype=F64)).threshold.clamp(0, 1)
+    threshold = verify.tree(p, None, drafted, shape, torch.zeros(n, dtype=F64), torch.tensor(0.5, dtype=F64)).acceptance_prob.clamp(0, 1)
     for sides in itertools.product([True, False], repeat=n):
         chance = torch.stack([t if below else 1 - t for t, below in zip(threshold, sides)]).prod()
         if chance > 0:
@@ -235,11 +235,11 @@ def outcomes(p, drafted, shape):
 
 
 def law_of_first(p, drafted, shape):
-    law = torch.zeros(p.shape[1], dtype=F64)
+    dist = torch.zeros(p.shape[1], dtype=F64)
     for chance, v in outcomes(p, drafted, shape):
         kept = [int(t) for t, a in zip(drafted, v.accepted) if a]
-        law += chance * (torch.nn.functional.one_hot(torch.tensor(kept[0]), p.shape[1]) if kept else v.residual)
-    return law
+        dist += chance * (torch.nn.functional.one_hot(torch.tensor(kept[0]), p.shape[1]) if kept else v.residual)
+    return dist
 
 
 def test_the_best_tree_has_the_most_expected_tokens():

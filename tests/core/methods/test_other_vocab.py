@@ -1,4 +1,4 @@
-"""A draft with another tokenizer: it reads the same text, its law is that of the shared tokens, and the target's law stays."""
+"""A draft with another tokenizer: it reads the same text, its distribution is that of the shared tokens, and the target's distribution stays."""
 from __future__ import annotations
 
 import pytest
@@ -8,7 +8,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from core.checkpoints import load
 from core.decoding.loop import Decoding, Options
 from core.errors import UserError
-from core.methods.base import Rules
+from core.methods.base import SamplingContext
 from core.methods.draft_model import DraftModel
 from core.methods.other_vocab import OtherVocab, SharedChain, shared
 from core.methods.registry import METHODS
@@ -97,8 +97,8 @@ def test_q_is_the_drafts_law_on_the_shared_tokens(sampling):
                 seen = torch.zeros(20, dtype=torch.bool)
                 seen[[*tokens, *before]] = True
                 raw = tiny.logits_after(model, [*mine, *own])[rows]
-                law = probs.law(probs.scores(raw, sampling, seen[ids]), sampling)
-                assert d.q == pytest.approx(float(law[ids.tolist().index(d.id)]), rel=1e-9)
+                dist = probs.probabilities(probs.scores(raw, sampling, seen[ids]), sampling)
+                assert d.q == pytest.approx(float(dist[ids.tolist().index(d.id)]), rel=1e-9)
             tokens += [e.id for e in r.emitted]
     assert recut > 1
 
@@ -205,5 +205,5 @@ def test_through_folders(tmp_path):
 
 def test_every_shared_id_goes_to_the_draft_and_back():
     proposer = DRAFTS["other"](tiny.target())
-    chain = SharedChain(proposer.model, proposer.rows, proposer.ids, Rules(Sampling(), 20, torch.float64), 1)
+    chain = SharedChain(proposer.model, proposer.rows, proposer.ids, SamplingContext(Sampling(), 20, torch.float64), 1)
     assert torch.equal(chain.to_draft(proposer.ids), proposer.rows)

@@ -120,9 +120,9 @@ def test_always_wrong_and_always_right():
     assert tiny.emitted(rounds) == tiny.greedy(wrong.model, prompt, 12)
 
     class Constant(tiny.DecoderTarget):             # a target that repeats its last token for ever
-        def verify(self, ids, cache, last, shape=None, taps=()):
-            logits, states = super().verify(ids, cache, last, shape, taps)
-            return torch.nn.functional.one_hot(ids[-last:], self.vocab_size).to(logits.dtype) * 50, states
+        def verify(self, ids, cache, last, shape=None, aux_layers=()):
+            logits, hidden_states = super().verify(ids, cache, last, shape, aux_layers)
+            return torch.nn.functional.one_hot(ids[-last:], self.vocab_size).to(logits.dtype) * 50, hidden_states
 
     run, rounds = decode(Constant(model, None, ()), PromptLookup(), [7, 7], max_new_tokens=26, draft_len=4)
     check.run(run, rounds, 2)

@@ -1,4 +1,4 @@
-"""Every method on the embedded target itself: greedy output token for token, the sampled law, the same seed twice."""
+"""Every method on the embedded target itself: greedy output token for token, the sampled distribution, the same seed twice."""
 from __future__ import annotations
 
 import hashlib
@@ -79,9 +79,9 @@ def test_greedy_output_is_plain_decoding_on_20_prompts(pair):
         assert got == want
 
 
-# -- the sampled law of the first three tokens ----------------------------------------------------------------------------------------
+# -- the sampled distribution of the first three tokens ----------------------------------------------------------------------------------------
 
-REPEATING = [284, 260, 555, 284, 260, 4166, 284, 260]      # " and the man and the woman and the": lookups find something, the laws are wide
+REPEATING = [284, 260, 555, 284, 260, 4166, 284, 260]      # " and the man and the woman and the": lookups find something, the distributions are wide
 TOP_4 = Sampling(1.0, top_k=4)
 
 
@@ -96,14 +96,14 @@ def remembered(pair, monkeypatch):
             total.update(part.contiguous().numpy().tobytes() if isinstance(part, torch.Tensor) else repr(part).encode())
         return total.digest()
 
-    def run(ids, cache=None, shape=None, *, hidden=None, layers=None, taps=(), advance=True, real=model.run):
+    def run(ids, cache=None, shape=None, *, hidden=None, layers=None, aux_layers=(), advance=True, real=model.run):
         used, start, n = list(range(len(model.layers)) if layers is None else layers), cache.length, ids.shape[1]
-        at = key(used, list(taps), start, ids, *(() if hidden is None else (hidden,)), *(() if shape is None else (shape.depth, shape.allowed)),
+        at = key(used, list(aux_layers), start, ids, *(() if hidden is None else (hidden,)), *(() if shape is None else (shape.depth, shape.allowed)),
                  cache.k[used, :, :, :start], cache.v[used, :, :, :start])
         if len(memory) > 1500:              # a gigabyte
             memory.clear()
         if at not in memory:
-            out = real(ids, cache, shape, hidden=hidden, layers=layers, taps=taps, advance=False)
+            out = real(ids, cache, shape, hidden=hidden, layers=layers, aux_layers=aux_layers, advance=False)
             memory[at] = out, cache.k[used, :, :, start:start + n].clone(), cache.v[used, :, :, start:start + n].clone()
         out, k, v = memory[at]
         cache.k[used, :, :, start:start + n], cache.v[used, :, :, start:start + n] = k, v
@@ -121,7 +121,7 @@ def remembered(pair, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def law(pair):
+def dist(pair):
     """{three tokens: chance}, each from a fresh forward without any cache."""
     def after(*tokens: int) -> list[tuple[int, float]]:
         p = tiny.law_after(pair.target.model, [*REPEATING, *tokens], TOP_4)
@@ -130,28 +130,28 @@ def law(pair):
     return {(a, b, c): pa * pb * pc for a, pa in after() for b, pb in after(a) for c, pc in after(a, b)}
 
 
-def fit(pair, law: dict, way: str, samples: int) -> tuple[float, int, int]:
+def fit(pair, dist: dict, way: str, samples: int) -> tuple[float, int, int]:
     """(p-value of `samples` runs, drafted tokens kept, others). The first of the three tokens is plain, the next two are drafted."""
     name, settings = WAYS[way]
-    proposer, cells = registry.get(name).proposer(pair, settings), list(law)
+    proposer, cells = registry.get(name).proposer(pair, settings), list(dist)
     counts = torch.zeros(len(cells) + 1, dtype=torch.long)
     kept: list[bool] = []
     for seed in range(samples):
         run = Decoding(pair.target, proposer, REPEATING, Options(4, 2, TOP_4, seed, ignore_eos=True, record=False))
         kept += [d.verdict == "accepted" for r in run for d in r.drafted]
         got = tuple(run.new_tokens[:3])
-        counts[cells.index(got) if got in law else -1] += 1
-    return pooled(counts, torch.tensor([*law.values(), 0.0], dtype=torch.float64)), kept.count(True), kept.count(False)
+        counts[cells.index(got) if got in dist else -1] += 1
+    return pooled(counts, torch.tensor([*dist.values(), 0.0], dtype=torch.float64)), kept.count(True), kept.count(False)
 
 
 @pytest.mark.parametrize("samples", [300, pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "early-exit skip"])
-def test_three_sampled_tokens_follow_the_target(pair, remembered, law, way, samples):
-    p_value, kept, others = fit(pair, law, way, samples)
+def test_three_sampled_tokens_follow_the_target(pair, remembered, dist, way, samples):
+    p_value, kept, others = fit(pair, dist, way, samples)
     assert p_value > 0.001 and kept and others
 
 
-def test_no_verification_is_found_out(pair, remembered, law, monkeypatch):
+def test_no_verification_is_found_out(pair, remembered, dist, monkeypatch):
     right = verify.chain
     monkeypatch.setattr(verify, "chain", lambda p, q, drafted, u, u_next: right(p, q, drafted, 0 * u - 1, u_next))
-    assert fit(pair, law, "draft", 300)[0] < 1e-6
+    assert fit(pair, dist, "draft", 300)[0] < 1e-6

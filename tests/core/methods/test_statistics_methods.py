@@ -1,6 +1,6 @@
 """Chi-square of two-token continuations, 20,000 for every method under every sampling option.
 
-What each real proposer drafts is tabulated: its uniforms are given to it, so that each token can be forced and the law of the next
+What each real proposer drafts is tabulated: its uniforms are given to it, so that each token can be forced and the distribution of the next
 one read. Rounds are then sampled from the tables, many at once, and judged by the real verifiers.
 """
 from __future__ import annotations
@@ -64,12 +64,12 @@ BLOCK = ["draft", "lookup+draft", "early-exit", "early-exit skip", "eagle"]
 CASES = [(name, "chain") for name in METHODS] + [(name, "block") for name in BLOCK]
 FAMILIES = [("draft", "chain"), ("draft", "block"), ("draft 2x2", "chain"), ("lookup", "chain"), ("medusa auto", "chain")]
 
-Judge = Callable[..., verify.Verdict]
+Judge = Callable[..., verify.VerifyResult]
 
 
 def target() -> DecoderTarget:
     model = tiny.decoder(num_layers=3, vocab_size=SIZE)
-    model.head.weight.data *= 0.4       # flatter laws: more pairs that count
+    model.head.weight.data *= 0.4       # flatter distributions: more pairs that count
     return DecoderTarget(model)
 
 
@@ -86,7 +86,7 @@ class Place:
         self.p = tiny.law_after(to.model, tokens, sampling)
         self.p_next = torch.stack([tiny.law_after(to.model, [*tokens, x], sampling) for x in range(SIZE)])
         self.first = self.draft([])
-        self.q: dict[tuple, Tensor] = {}        # (node, tokens of the nodes that its law depends on) -> its law
+        self.q: dict[tuple, Tensor] = {}        # (node, tokens of the nodes that its distribution depends on) -> its distribution
         if self.first is not None and self.first.q is None:
             assert torch.equal(self.first.tokens, self.draft([0.99] * 9).tokens)
         elif self.first is not None and self.first.parents is None:
@@ -102,7 +102,7 @@ class Place:
         ctx.uniforms = lambda n: torch.stack([next(left) for _ in range(n)])
         self.proposer.begin(ctx)
         with torch.inference_mode():
-            _, ctx.states = self.proposer.target_pass(self.to)(ctx.cache, torch.tensor(self.tokens[:-1]), 1)
+            _, ctx.hidden_states = self.proposer.target_pass(self.to)(ctx.cache, torch.tensor(self.tokens[:-1]), 1)
             self.proposer.observe(ctx, [])
             out = self.proposer.propose(ctx, self.k)
         self.proposer.end()
@@ -137,8 +137,8 @@ class Place:
                 draft = self.draft([*start, u_c, u_e])
                 self.q[3, a, c], self.q[5, b, e] = draft.q[3], draft.q[5]
 
-    def law(self, node: int, *given: Tensor) -> Tensor:
-        """[n, SIZE]: the tabulated law of a node for n samples that drew `given` before."""
+    def dist(self, node: int, *given: Tensor) -> Tensor:
+        """[n, SIZE]: the tabulated distribution of a node for n samples that drew `given` before."""
         table = torch.full((SIZE,) * (len(given) + 1), torch.nan, dtype=F64)
         for key, row in self.q.items():
             if key[0] == node:
@@ -155,16 +155,16 @@ class Place:
             return torch.rand(*shape, generator=rng, dtype=F64)
 
         def drawn(node: int, *given: Tensor) -> Tensor:
-            laws.append(self.law(node, *given))
-            return probs.draw(laws[-1], u(n))
+            dists.append(self.dist(node, *given))
+            return probs.draw(dists[-1], u(n))
 
-        laws: list[Tensor] = []
+        dists: list[Tensor] = []
         if self.first is None:
             return probs.draw(self.p.expand(n, SIZE), u(n)), torch.full((n,), -1)
         size, parents = len(self.first), self.first.parents
         if self.first.q is None:
             x = self.first.tokens.expand(n, size)
-            laws = list(verify.one_hot(x, SIZE, F64).unbind(1))
+            dists = list(verify.one_hot(x, SIZE, F64).unbind(1))
         elif parents is None:
             x = drawn(0)
             x = torch.stack([x, drawn(1, x)] if size > 1 else [x], 1)
@@ -176,7 +176,7 @@ class Place:
                 c = drawn(at, above)
                 nodes += [c, drawn(at + 1, above, c)]
             x = torch.stack(nodes, 1)
-        p, q = torch.cat([self.p.expand(n, 1, SIZE), self.p_next[x]], 1), torch.stack(laws, 1)      # behind two tokens: unused
+        p, q = torch.cat([self.p.expand(n, 1, SIZE), self.p_next[x]], 1), torch.stack(dists, 1)      # behind two tokens: unused
         if parents is None:
             v = judge(p, q, x, u(n, size), u(n))
             level = torch.arange(size)
@@ -185,21 +185,21 @@ class Place:
             q = None if self.first.q is None else q
             v = torch.vmap(lambda *a: tuple(vars(judge(a[0], a[1] if q is not None else None, a[2], tree, *a[3:])).values()),
                            in_dims=(0, None if q is None else 0, 0, 0, 0))(p, q, x, u(n, size), u(n))
-            v = verify.Verdict(*v)
+            v = verify.VerifyResult(*v)
             level = tree.depth - 1
         kept = [torch.where(v.accepted & (level == d), x, -1).amax(1) for d in (0, 1)]
         return (torch.where(kept[0] >= 0, kept[0], v.next_id),
                 torch.where(kept[1] >= 0, kept[1], torch.where(kept[0] >= 0, v.next_id, -1)))
 
 
-def forcing(law: Tensor) -> list[tuple[int, float]]:
-    """(token, a uniform that draws it) for every token of the law."""
-    middle = law.cumsum(-1) - law / 2
-    return [(x, float(middle[x])) for x in range(SIZE) if law[x] > 0]
+def forcing(dist: Tensor) -> list[tuple[int, float]]:
+    """(token, a uniform that draws it) for every token of the distribution."""
+    middle = dist.cumsum(-1) - dist / 2
+    return [(x, float(middle[x])) for x in range(SIZE) if dist[x] > 0]
 
 
 def sample(to: DecoderTarget, name: str, sampling: Sampling, judge: Judge, seed: int = 5) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """[SAMPLES, 2] tokens and the target's (first law, second laws). What a first round leaves out a second one adds."""
+    """[SAMPLES, 2] tokens and the target's (first distribution, second distributions). What a first round leaves out a second one adds."""
     rng, proposer = torch.Generator().manual_seed(seed), METHODS[name](to)
     here = Place(to, proposer, PROMPT, sampling, 2)
     first, second = here.round(SAMPLES, rng, judge)
@@ -225,12 +225,12 @@ def test_two_token_continuations_follow_the_target(to, name, how, sampling):
 def test_wrong_ways_are_found_out(to, name, how, wrong):
     right = verifier(name, how)
 
-    def careless(p: Tensor, *rest) -> verify.Verdict:
+    def careless(p: Tensor, *rest) -> verify.VerifyResult:
         v = right(p, *rest)
         v.next_id = probs.draw(verify._row(p, v.at), rest[-1])
         return v
 
-    def misled(p: Tensor, q: Tensor | None, x: Tensor, *rest) -> verify.Verdict:
+    def misled(p: Tensor, q: Tensor | None, x: Tensor, *rest) -> verify.VerifyResult:
         q = (x[..., None] == torch.arange(SIZE)).double() if q is None else q
         return right(p, q / 2 + 0.5 / SIZE, x, *rest)
 

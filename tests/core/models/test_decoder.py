@@ -79,7 +79,7 @@ def test_a_mask_that_is_said_to_the_kernel(both, monkeypatch):
     want, ours = both
     said = []
     monkeypatch.setattr(flash, "TAKEN", {("cpu", 4)})
-    monkeypatch.setattr(flash.LowerRight, "of", lambda *size, real=flash.LowerRight.of: said.append(size) or real(*size))
+    monkeypatch.setattr(flash.CausalLowerRight, "of", lambda *size, real=flash.CausalLowerRight.of: said.append(size) or real(*size))
     cache, got = ours.new_cache(40), []
     for start, end in ((0, 12), (12, 13), (13, 18), (18, 40)):
         got.append(ours(TOKENS[:, start:end], cache)[0])
@@ -158,14 +158,14 @@ def test_layers_in_two_parts_and_taps(both):
     _, ours = both
     cache = ours.new_cache(40)
     ours(TOKENS[:, :10], cache)
-    early, taps = ours.run(TOKENS[:, 10:14], cache, layers=[0], taps=[0, 1], advance=False)
-    assert cache.length == 10 and set(taps) == {0}
-    late, more = ours.run(TOKENS[:, 10:14], cache, hidden=early, layers=[1, 2], taps=[1, 2, 3])
-    whole, all_taps = ours.run(TOKENS[:, :14], taps=[0, 1, 2, 3])
+    early, aux_layers = ours.run(TOKENS[:, 10:14], cache, layers=[0], aux_layers=[0, 1], advance=False)
+    assert cache.length == 10 and set(aux_layers) == {0}
+    late, more = ours.run(TOKENS[:, 10:14], cache, hidden=early, layers=[1, 2], aux_layers=[1, 2, 3])
+    whole, all_taps = ours.run(TOKENS[:, :14], aux_layers=[0, 1, 2, 3])
     close(late, whole[:, 10:])
     assert cache.length == 14 and list(more) == [1, 2, 3]
-    for tap, x in {**taps, **more}.items():
-        close(x, all_taps[tap][:, 10:])
+    for aux_layer, x in {**aux_layers, **more}.items():
+        close(x, all_taps[aux_layer][:, 10:])
     close(all_taps[3], whole)
 
 
@@ -208,12 +208,12 @@ def test_a_target_feeds_long_prompts_in_parts(length, last):
     to, tokens = DecoderTarget(model, 17), torch.randint(17, (length,), generator=torch.Generator().manual_seed(0))
     last = min(last, length)
     cache = to.new_cache(length)
-    logits, states = to.verify(tokens, cache, last, taps=(0, 1))
-    whole, taps = model.run(tokens[None], taps=(0, 1))
+    logits, hidden_states = to.verify(tokens, cache, last, aux_layers=(0, 1))
+    whole, aux_layers = model.run(tokens[None], aux_layers=(0, 1))
     assert cache.length == length and logits.shape == (last, 17)
     torch.testing.assert_close(logits, model.logits(whole)[0, -last:, :17], rtol=0, atol=1e-10)
-    for tap in (0, 1):
-        torch.testing.assert_close(states[tap], taps[tap][0], rtol=0, atol=1e-10)
+    for aux_layer in (0, 1):
+        torch.testing.assert_close(hidden_states[aux_layer], aux_layers[aux_layer][0], rtol=0, atol=1e-10)
 
 
 @torch.inference_mode()

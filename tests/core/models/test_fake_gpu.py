@@ -26,7 +26,7 @@ def known(to) -> torch.Tensor:
 
 def made_up(keep: str):
     """In place of the facts that arrive: what the host would be told if `keep` = all, none or the last of a tree's nodes had been accepted."""
-    def arrive(parcel):
+    def wait(parcel):
         layout = parcel.layout
         sizes = dict(layout)
         n = sizes["tokens"][0]
@@ -38,7 +38,7 @@ def made_up(keep: str):
         if not tree:
             del host["parents"]
         return host
-    return arrive
+    return wait
 
 
 def filled(shape) -> list:
@@ -58,11 +58,11 @@ def whole_run(fake, monkeypatch, name, how, sampling):
     for part in (proposer, getattr(proposer, "second", None)):
         if getattr(getattr(part, "head", None), "token_map", None) is not None:
             part.head.token_map = part.head.token_map.to(where)
-    to.graphs = runner = fake_gpu.Runner(where, watch)
-    monkeypatch.setattr(loop, "arrive", made_up(keep := "all" if sampling.greedy else "none"))
+    to.graphs = runner = fake_gpu.GraphRunner(where, watch)
+    monkeypatch.setattr(loop, "wait", made_up(keep := "all" if sampling.greedy else "none"))
     run = Decoding(to, proposer, [1, 2, 1, 2, 1], Options(6 if keep == "all" else 4, 2, sampling, verify=how, graphs=True, ahead=True))
     rounds = list(run)
-    assert run.stop == "length" and "Step" in runner.done
+    assert run.stop == "length" and "Verification" in runner.done
     assert any(r.drafted for r in rounds) == (name != "plain")
     assert len(set(runner.done)) == (1 if name in ("plain", "lookup", "suffix", "lookup+draft") else 2)
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from core.models import flash
-from core.models.cache import Window
+from core.models.cache import GraphCacheView
 from core.models.target import DecoderTarget
 from core.sampling.probs import Sampling
 from tests.core import tiny
@@ -88,7 +88,7 @@ def test_a_pass_within_a_window(stand_in, monkeypatch, changes, split):
         model(tokens[:, :30], cache)
         assert model.flash_refusal == ""
         calls.clear()
-        window, at, got = Window(cache, torch.tensor([30]), 64), 30, []
+        window, at, got = GraphCacheView(cache, torch.tensor([30]), 64), 30, []
         for n in split:
             got.append(model(tokens[:, at:at + n], window)[0])
             at += n
@@ -109,7 +109,7 @@ def test_it_stays_on_the_device(fake, monkeypatch, name):
     """With torch's own operator, as far as its shapes and devices go."""
     monkeypatch.setattr(flash, "TAKEN", {(fake[0].type, 4)})
     monkeypatch.setattr(flash, "refusal", lambda *about: "")
-    called, real = [], flash.Reach.attend
-    monkeypatch.setattr(flash.Reach, "attend", lambda self, *a: called.append(1) or real(self, *a))
+    called, real = [], flash.VarlenCausal.attend
+    monkeypatch.setattr(flash.VarlenCausal, "attend", lambda self, *a: called.append(1) or real(self, *a))
     whole_run(fake, monkeypatch, name, "chain", Sampling())
     assert called

@@ -1,4 +1,4 @@
-"""The static runner: what a graph could get wrong (stale inputs, overwritten outputs, freed buffers, lengths), and that regions can be captured."""
+"""The static runner: what a graph could get wrong (stale inputs, overwritten outputs, freed buffers, lengths), and that nothing escapes it."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from core.methods.base import Proposer
 from core.methods.draft_model import DraftModel
 from core.methods.early_exit import EarlyExit
 from core.models import graphs, host_copy
-from core.models.cache import Window
-from core.models.graphs import Runner
+from core.models.cache import GraphCacheView
+from core.models.graphs import GraphRunner
 from core.models.target import DecoderTarget
 from core.sampling.probs import Sampling
 from tests.core import tiny
@@ -35,23 +35,23 @@ class Add:
 
 def test_outputs_outlive_the_next_replay():
     """Trap 20."""
-    runner = Runner()
+    runner = GraphRunner()
     one, two = (runner.run(Add(1), None, 0, torch.tensor([x]), None) for x in (10, 20))
     assert (one[0].tolist(), two[0].tolist()) == ([11], [21]) and one[1:] == two[1:] == (None, 1) and len(runner.kept) == 1
 
 
 def test_a_region_is_known_by_its_fields_and_the_shapes_of_its_inputs():
-    runner = Runner()
+    runner = GraphRunner()
     x = torch.tensor([1, 2])
-    for region, inputs in ((Add(1), (x, None)), (Add(2), (x, None)), (Add(1), (x, x)), (Add(1), (x[:1], None)), (Add(1), (x.double(), None))):
-        want = region(None, *inputs)[0]
+    for function, inputs in ((Add(1), (x, None)), (Add(2), (x, None)), (Add(1), (x, x)), (Add(1), (x[:1], None)), (Add(1), (x.double(), None))):
+        want = function(None, *inputs)[0]
         for _ in range(2):
-            assert torch.equal(runner.run(region, None, 0, *inputs)[0], want)
+            assert torch.equal(runner.run(function, None, 0, *inputs)[0], want)
     assert len(runner.kept) == 5
 
 
 def test_the_region_not_used_for_the_longest_time_goes_first():
-    runner = Runner(limit=2)
+    runner = GraphRunner(limit=2)
     x = torch.tensor([1])
     for by in (1, 2, 1, 3, 1):
         assert runner.run(Add(by), None, 0, x, None)[0].item() == 1 + by
@@ -59,7 +59,7 @@ def test_the_region_not_used_for_the_longest_time_goes_first():
 
 
 def test_a_region_is_captured_when_it_comes_again():
-    runner = Runner()
+    runner = GraphRunner()
     runner.patience = 1
     for n in range(3):
         assert len(runner.kept) == int(n > 1)
@@ -70,7 +70,7 @@ def test_a_region_is_captured_when_it_comes_again():
 @pytest.mark.parametrize(("mode", "need", "most", "want"), [("static", 1, 999, 32), ("static", 33, 999, 64), ("static", 33, 40, 40),
                                                             ("cuda", 129, 9999, 256), ("cuda", 600, 9999, 1024), ("cuda", 600, 700, 700)])
 def test_buckets(mode, need, most, want):
-    runner = Runner(enabled=False)
+    runner = GraphRunner(enabled=False)
     runner.mode = mode
     assert runner.bucket(need, most) == want
 
@@ -79,7 +79,7 @@ def test_who_runs_directly_and_why():
     to = tiny.target()
     assert graphs.of(to, None).label == "off: a CPU runs every pass directly" and graphs.of(to, False).label == "off: --no-graphs"
     assert graphs.of(to, True).label == "static" and graphs.of(to, True) is to.graphs
-    assert Runner("xpu").label == "off: xpu has no graphs"
+    assert GraphRunner("xpu").label == "off: xpu has no graphs"
 
     class Other:
         device = torch.device("cpu")
@@ -101,7 +101,7 @@ def test_a_pass_within_a_window_is_the_direct_pass(changes, split):
         for bucket in (36, 64, 96):
             cache = model.new_cache(96)
             model(tokens[:, :30], cache)
-            window = Window(cache, torch.tensor([30]), bucket)
+            window = GraphCacheView(cache, torch.tensor([30]), bucket)
             at, got = 30, []
             for n in split:
                 got.append(model(tokens[:, at:at + n], window)[0])
@@ -112,7 +112,7 @@ def test_a_pass_within_a_window_is_the_direct_pass(changes, split):
 
 def test_a_cache_that_is_full_says_so():
     to = tiny.target()
-    runner, cache = Runner(), to.model.new_cache(8)
+    runner, cache = GraphRunner(), to.model.new_cache(8)
     from core.measuring.costs import Pass
     with torch.inference_mode():
         for want in (3, 6):
@@ -164,7 +164,7 @@ def test_runs_of_other_lengths_options_and_proposers_share_it():
 def test_eviction_and_late_capture_change_nothing():
     for limit, patience in ((1, 0), (2, 1), (32, 1)):
         to = tiny.target()
-        to.graphs = Runner(limit=limit)
+        to.graphs = GraphRunner(limit=limit)
         to.graphs.patience = patience
         for _ in range(3):
             runs_agree(to, tiny.near_model(to.model, 0.3), max_new_tokens=40, sampling=Sampling(1.0))
@@ -219,7 +219,7 @@ def test_one_wait_a_round(name, captured):
 
 
 class Collecting(graphs._Static):
-    """Keeps every region that is captured."""
+    """Keeps every captured function that is captured."""
     found: list = []
 
     def prepare(self, pool) -> bool:
@@ -230,15 +230,15 @@ class Collecting(graphs._Static):
 @pytest.mark.filterwarnings("ignore:.*lru_cache")
 @pytest.mark.parametrize("name", ["draft", "draft 2x2", "early-exit", "medusa auto", "eagle", "eagle auto", "eagle static"])
 def test_regions_are_one_graph(name):
-    """torch.compile with fullgraph: nothing in a region depends on a value, and the graph computes what the region does."""
+    """torch.compile with fullgraph: nothing in a captured function depends on a value, and the graph computes what the captured function does."""
     to = DecoderTarget(tiny.decoder(num_layers=3, vocab_size=SIZE))
-    to.graphs = Runner()
+    to.graphs = GraphRunner()
     to.graphs.kind = Collecting
     Collecting.found = []
     sampling = Sampling(1.1, 5, 0.9, 0.02, 1.3)
     tiny.decode(to, METHODS[name](to), [x % SIZE for x in REPEATING], sampling=sampling, draft_len=2, max_new_tokens=5, **STATIC)
-    kinds = {type(s.region).__name__: s for s in Collecting.found}
-    assert len(kinds) == 2 and "Step" in kinds
+    kinds = {type(s.function).__name__: s for s in Collecting.found}
+    assert len(kinds) == 2 and "Verification" in kinds
     torch._dynamo.reset()
     for static in kinds.values():
         with torch.inference_mode():
@@ -249,6 +249,6 @@ def test_regions_are_one_graph(name):
 
 
 def tensors_of(static: graphs._Static, given) -> tuple:
-    if static.window is not None:
-        static.window.begin()
-    return tuple(x for x in static.region(static.window, *given) if isinstance(x, Tensor))
+    if static.view is not None:
+        static.view.begin()
+    return tuple(x for x in static.function(static.view, *given) if isinstance(x, Tensor))

@@ -1,4 +1,4 @@
-"""The page's way in, on the real model: states, streams, leaving in the middle, branches, calibration."""
+"""The page's way in, on the real model: hidden states, streams, leaving in the middle, branches, calibration."""
 import json
 import threading
 import time

@@ -24,8 +24,8 @@ def pair():
 def test_layer_sets_are_valid_for_any_depth():
     for layers in (2, 3, 6, 30):
         for candidate in tune.layer_sets(layers):
-            from core.methods.early_exit import kept_layers
-            assert 0 < len(kept_layers(layers, candidate.get("exit_layer", "0.7"), candidate.get("skip_layers", ""))) < layers
+            from core.methods.early_exit import draft_layers
+            assert 0 < len(draft_layers(layers, candidate.get("exit_layer", "0.7"), candidate.get("skip_layers", ""))) < layers
 
 
 @pytest.mark.parametrize("method", ["early-exit", "lookup"])

@@ -1,4 +1,4 @@
-"""Laws against transformers' own processors, prefixes of the penalty, hostile logits, and the draw at its edges."""
+"""Distributions against transformers' own processors, prefixes of the penalty, hostile logits, and the draw at its edges."""
 from __future__ import annotations
 
 import math
@@ -35,7 +35,7 @@ def logits(rows: int = 40, size: int = 17, seed: int = 0) -> torch.Tensor:
 def ours(row: torch.Tensor, sampling: Sampling, prefix: list[int] = ()) -> torch.Tensor:
     seen = torch.zeros(row.shape[-1], dtype=torch.bool)
     seen[list(prefix)] = True
-    return probs.law(probs.scores(row, sampling, seen), sampling)
+    return probs.probabilities(probs.scores(row, sampling, seen), sampling)
 
 
 def theirs(row: torch.Tensor, s: Sampling, prefix: list[int]) -> torch.Tensor:
@@ -63,14 +63,14 @@ def test_laws_are_those_of_transformers(sampling):
 def test_rows_of_a_batch_are_independent(sampling):
     rows = logits(6)
     seen = torch.rand(6, 17, generator=torch.Generator().manual_seed(1)) < 0.3
-    together = probs.law(probs.scores(rows, sampling, seen), sampling)
-    alone = torch.stack([probs.law(probs.scores(r, sampling, s), sampling) for r, s in zip(rows, seen)])
+    together = probs.probabilities(probs.scores(rows, sampling, seen), sampling)
+    alone = torch.stack([probs.probabilities(probs.scores(r, sampling, s), sampling) for r, s in zip(rows, seen)])
     torch.testing.assert_close(together, alone, rtol=1e-13, atol=0)
 
 
 def test_greedy_is_one_hot_at_the_first_of_the_likeliest():
-    law = ours(torch.tensor([1.0, 4.0, 4.0, -2.0]), Sampling())
-    assert law.tolist() == [0, 1, 0, 0]
+    dist = ours(torch.tensor([1.0, 4.0, 4.0, -2.0]), Sampling())
+    assert dist.tolist() == [0, 1, 0, 0]
 
 
 def test_greedy_obeys_the_penalty():
@@ -79,29 +79,29 @@ def test_greedy_obeys_the_penalty():
 
 
 def test_top_k_keeps_exactly_k_of_equals():
-    law = ours(torch.zeros(8), Sampling(1.0, top_k=3))
-    assert (law > 0).sum() == 3 and float(law.sum()) == pytest.approx(1)
+    dist = ours(torch.zeros(8), Sampling(1.0, top_k=3))
+    assert (dist > 0).sum() == 3 and float(dist.sum()) == pytest.approx(1)
 
 
 def test_nucleus_of_equals_reaches_the_mass():
-    law = ours(torch.zeros(8, dtype=F64), Sampling(1.0, top_p=0.5))
-    assert (law > 0).sum() == 4
+    dist = ours(torch.zeros(8, dtype=F64), Sampling(1.0, top_p=0.5))
+    assert (dist > 0).sum() == 4
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0), Sampling(0.7, 3, 0.9, 0.1, 1.2)], ids=["greedy", "T=1", "all"])
 def test_nan_counts_as_impossible(sampling):
     row = torch.tensor([1.0, math.nan, 2.0, -math.inf, 0.5])
     clean = torch.tensor([1.0, -math.inf, 2.0, -math.inf, 0.5])
-    law = ours(row, sampling, [0])
-    assert torch.equal(law, ours(clean, sampling, [0]))
-    assert law[1] == 0 and float(law.sum()) == pytest.approx(1)
+    dist = ours(row, sampling, [0])
+    assert torch.equal(dist, ours(clean, sampling, [0]))
+    assert dist[1] == 0 and float(dist.sum()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("row", [[200.0, -300.0, 199.0], [-1e4, -1e4 - 1, -2e4], [0.0, 0.0, 0.0]])
 @pytest.mark.parametrize("change", [{"temperature": 1e-3}, {"temperature": 100.0}, {"repetition_penalty": 1e9}, {"repetition_penalty": 1e-3}])
 def test_extreme_options_still_give_a_law(row, change):
-    law = ours(torch.tensor(row), Sampling(**{"temperature": 1.0} | change), [0])
-    assert bool(torch.isfinite(law).all()) and float(law.sum()) == pytest.approx(1)
+    dist = ours(torch.tensor(row), Sampling(**{"temperature": 1.0} | change), [0])
+    assert bool(torch.isfinite(dist).all()) and float(dist.sum()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("bad", [
@@ -125,15 +125,15 @@ def sorted_nucleus(row: torch.Tensor, top_p: float) -> torch.Tensor:
 def test_nucleus_of_a_large_vocabulary(flat, size):
     rows = logits(3, size) * (0.1 if flat else 3.0)
     rows[0] = logits(1, size, seed=5)[0] * 3                # rows of different kinds in one batch
-    law = probs.law(rows, Sampling(1.0, top_p=0.9))
-    for row, mine in zip(rows, law):
+    dist = probs.probabilities(rows, Sampling(1.0, top_p=0.9))
+    for row, mine in zip(rows, dist):
         torch.testing.assert_close(mine, sorted_nucleus(row, 0.9), rtol=1e-12, atol=1e-15)
 
 
 def test_seen_grows_along_the_draft():
     seen = torch.zeros(6, dtype=torch.bool)
     seen[0] = True
-    before = probs.seen_along(seen, torch.tensor([2, 2, 5]))
+    before = probs.seen_before(seen, torch.tensor([2, 2, 5]))
     assert [r.nonzero()[:, 0].tolist() for r in before] == [[0], [0, 2], [0, 2], [0, 2, 5]]
     assert seen.sum() == 1
 
@@ -142,7 +142,7 @@ def test_second_of_two_equal_drafts_is_penalised():
     """Trap 12: penalty 1e9, draft [5, 5]: the second 5 lies behind the first."""
     row = torch.zeros(4, 6) + torch.tensor([0.5, 0, 0, 0, 0, 9.0])
     sampling = Sampling(repetition_penalty=1e9)
-    p = probs.law(probs.scores(row[:3], sampling, probs.seen_along(torch.zeros(6, dtype=torch.bool), torch.tensor([5, 5]))), sampling)
+    p = probs.probabilities(probs.scores(row[:3], sampling, probs.seen_before(torch.zeros(6, dtype=torch.bool), torch.tensor([5, 5]))), sampling)
     assert p[0, 5] == 1 and p[1, 5] == 0 and p[2, 5] == 0
 
 
@@ -157,12 +157,12 @@ def test_draw_is_the_inverse_of_the_distribution(u, token):
 @pytest.mark.parametrize("dtype", [torch.float32, F64])
 def test_draw_never_returns_what_cannot_be(dtype):
     rng = torch.Generator().manual_seed(0)
-    laws = torch.rand(500, 300, generator=rng, dtype=dtype) * (torch.rand(500, 300, generator=rng) < 0.05)
-    laws[laws.sum(-1) == 0, 7] = 1
-    laws = laws / laws.sum(-1, keepdim=True)
+    dists = torch.rand(500, 300, generator=rng, dtype=dtype) * (torch.rand(500, 300, generator=rng) < 0.05)
+    dists[dists.sum(-1) == 0, 7] = 1
+    dists = dists / dists.sum(-1, keepdim=True)
     for u in (0.0, 5e-324, 0.5, 1 - 2 ** -24, 1 - 2 ** -53):
-        ids = probs.draw(laws, torch.full((500,), u, dtype=F64))
-        assert bool((laws.gather(1, ids[:, None]) > 0).all())
+        ids = probs.draw(dists, torch.full((500,), u, dtype=F64))
+        assert bool((dists.gather(1, ids[:, None]) > 0).all())
 
 
 def test_draw_follows_the_law_in_any_batch_shape():

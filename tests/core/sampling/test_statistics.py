@@ -17,17 +17,17 @@ OPTIONS = {"T=1": Sampling(1.0), "T=0.6": Sampling(0.6), "T=1.7": Sampling(1.7),
 KINDS = {"other model": (7, None), "reduced vocabulary": (7, [0, 2, 3, 5]), "the same": (0, None)}
 
 
-def laws(model, sampling: Sampling, token_map: list[int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """First-token law [V] and, for each first token, second-token law [V, V]; with a map only those ids have a chance."""
-    def law(tokens: list[int]) -> torch.Tensor:
+def dists(model, sampling: Sampling, token_map: list[int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """First-token distribution [V] and, for each first token, second-token distribution [V, V]; with a map only those ids have a chance."""
+    def dist(tokens: list[int]) -> torch.Tensor:
         logits = tiny.logits_after(model, tokens)
         seen = torch.zeros(SIZE, dtype=torch.bool)
         seen[tokens] = True
         if token_map is None:
-            return probs.law(probs.scores(logits, sampling, seen), sampling)
+            return probs.probabilities(probs.scores(logits, sampling, seen), sampling)
         kept = torch.tensor(token_map)
-        return torch.zeros(SIZE, dtype=F64).index_copy(0, kept, probs.law(probs.scores(logits[kept], sampling, seen[kept]), sampling))
-    return law(PROMPT), torch.stack([law([*PROMPT, x]) for x in range(SIZE)])
+        return torch.zeros(SIZE, dtype=F64).index_copy(0, kept, probs.probabilities(probs.scores(logits[kept], sampling, seen[kept]), sampling))
+    return dist(PROMPT), torch.stack([dist([*PROMPT, x]) for x in range(SIZE)])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def models():
 def sample(p: tuple, q: tuple, seed: int, draw_from=None, judge=None) -> torch.Tensor:
     """[SAMPLES, 2] tokens: a chain of two drafted tokens, and after a rejection of the first another of one.
 
-    draw_from: the law the drafted tokens really come from, if not q. judge(p, q, drafted, u, u_next) -> Verdict.
+    draw_from: the distribution the drafted tokens really come from, if not q. judge(p, q, drafted, u, u_next) -> Verdict.
     """
     rng = torch.Generator().manual_seed(seed)
     draw_from, judge = draw_from or q, judge or verify.chain
@@ -85,7 +85,7 @@ def pooled(counts: torch.Tensor, want: torch.Tensor) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_token_continuations_follow_the_target(models, kind, sampling):
     seed, token_map = KINDS[kind]
-    p, q = laws(models[0], sampling), laws(models[seed], sampling, token_map)
+    p, q = dists(models[0], sampling), dists(models[seed], sampling, token_map)
     assert p_value(sample(p, q, 11), p) > 0.001
 
 
@@ -99,13 +99,13 @@ def no_residual(p, q, drafted, u, u_next):
 def test_wrong_ways_are_found_out(models, kind):
     """Trap 1, 3, 38: the negative controls of the test above."""
     sampling = Sampling(0.6)
-    p, q = laws(models[0], sampling), laws(models[7], sampling)
+    p, q = dists(models[0], sampling), dists(models[7], sampling)
     if kind == "resampled from p":
         got = sample(p, q, 11, judge=no_residual)
     elif kind == "argmax draft with softmax q":
         got = sample(p, q, 11, draw_from=tuple(torch.nn.functional.one_hot(x.argmax(-1), SIZE).double() for x in q))
     elif kind == "temperature on the target alone":
-        got = sample(p, q, 11, draw_from=laws(models[7], Sampling(1.0)))
+        got = sample(p, q, 11, draw_from=dists(models[7], Sampling(1.0)))
     else:
         got = sample(q, q, 11)
     assert p_value(got, p) < 1e-6
@@ -120,10 +120,10 @@ def test_runs_of_the_real_loop_follow_the_target(models, name, sampling):
     proposer = {"other": DraftModel(models[7]), "scripted": tiny.perfect(models[0]), "near": DraftModel(near(models[0]))}[name]
     tokens = [tiny.decode(to, proposer, PROMPT, sampling=sampling, seed=seed, max_new_tokens=4, draft_len=2, record=False)[0].new_tokens
               for seed in range(300)]
-    p = laws(models[0], sampling)
+    p = dists(models[0], sampling)
     pairs = torch.tensor([t[:2] for t in tokens])
     assert p_value(pairs, p) > 0.001
-    # the second pair is drafted and verified from the first token on: its law given the first token
+    # the second pair is drafted and verified from the first token on: its distribution given the first token
     assert len({tuple(t) for t in tokens}) > 50
 
 

@@ -1,4 +1,4 @@
-"""The chain keeps the target's law exactly: every outcome enumerated, the uniforms integrated out."""
+"""The chain keeps the target's distribution exactly: every outcome enumerated, the uniforms integrated out."""
 from __future__ import annotations
 
 import itertools
@@ -13,7 +13,7 @@ F64 = torch.float64
 BELOW_ONE = 1 - 2 ** -53
 
 
-def law(*weights: float) -> torch.Tensor:
+def dist(*weights: float) -> torch.Tensor:
     w = torch.tensor(weights, dtype=F64)
     return w / w.sum()
 
@@ -28,7 +28,7 @@ def kept(v) -> int:
 
 
 class Prefixes:
-    """A random law for every prefix: a language model as a table. zeros: share of impossible tokens."""
+    """A random distribution for every prefix: a language model as a table. zeros: share of impossible tokens."""
 
     def __init__(self, size: int, seed: int, zeros: float = 0.0, hot: bool = False) -> None:
         self.size, self.seed, self.zeros, self.hot = size, seed, zeros, hot
@@ -55,7 +55,7 @@ def output_law(p, q, size: int, k: int) -> dict[tuple[int, ...], float]:
         drawn = math.prod(float(qs[i, x]) for i, x in enumerate(drafted))
         if not drawn:
             continue
-        bars = chain(ps, qs, drafted, [0.0] * k).threshold.tolist()
+        bars = chain(ps, qs, drafted, [0.0] * k).acceptance_prob.tolist()
         for n in range(k + 1):
             chance = drawn * math.prod(min(1.0, bar) for bar in bars[:n]) * ((1 - min(1.0, bars[n])) if n < k else 1.0)
             if chance <= 0:
@@ -75,7 +75,7 @@ def output_law(p, q, size: int, k: int) -> dict[tuple[int, ...], float]:
 MODELS = {
     "random": (Prefixes(4, 1), Prefixes(4, 2)), "zeros": (Prefixes(4, 3, 0.4), Prefixes(4, 4, 0.4)), "same": (Prefixes(4, 5), Prefixes(4, 5)),
     "one-hot draft": (Prefixes(4, 6), Prefixes(4, 7, hot=True)), "one-hot target": (Prefixes(4, 8, hot=True), Prefixes(4, 9)),
-    "both one-hot": (Prefixes(4, 10, hot=True), Prefixes(4, 11, hot=True)), "disjoint": (lambda x: law(.5, .5, 0, 0), lambda x: law(0, 0, .3, .7)),
+    "both one-hot": (Prefixes(4, 10, hot=True), Prefixes(4, 11, hot=True)), "disjoint": (lambda x: dist(.5, .5, 0, 0), lambda x: dist(0, 0, .3, .7)),
     "three": (Prefixes(3, 12), Prefixes(3, 13, 0.3)), "five": (Prefixes(5, 14, 0.2), Prefixes(5, 15))}
 
 
@@ -94,7 +94,7 @@ def test_the_joint_law_of_all_emitted_tokens_is_the_targets(name, k):
 
 def test_this_proof_finds_a_wrong_residual(monkeypatch):
     """Trap 3 and 38: without the residual the same enumeration is far off."""
-    monkeypatch.setattr(verify, "residual_law", lambda p, q: p / p.sum(-1, keepdim=True))
+    monkeypatch.setattr(verify, "residual_distribution", lambda p, q: p / p.sum(-1, keepdim=True))
     p, q = MODELS["random"]
     got = output_law(p, q, 4, 1)
     errors = [abs(got[t] - float(p(())[t[0]] * p(t[:1])[t[1]])) for t in got]
@@ -105,16 +105,16 @@ def test_this_proof_finds_a_wrong_residual(monkeypatch):
     ([.6, .3, .1], [.2, .3, .5], [1, 0, 0]), ([.2, .3, .5], [.5, .3, .2], [0, 0, 1]), ([.5, .5, 0], [0, 0, 1], [.5, .5, 0]),
     ([.2, .3, .5], [.2, .3, .5], [.2, .3, .5]), ([.2, .3, .5], [0, 0, 0], [.2, .3, .5])])
 def test_residual(p, q, want):
-    got = verify.residual_law(torch.tensor(p, dtype=F64), torch.tensor(q, dtype=F64))
+    got = verify.residual_distribution(torch.tensor(p, dtype=F64), torch.tensor(q, dtype=F64))
     torch.testing.assert_close(got, torch.tensor(want, dtype=F64), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, F64])
 def test_forced_rejection_where_p_is_q_up_to_rounding(dtype):
-    """Trap 4: the residual has no mass, or only dust: a law must come out all the same."""
+    """Trap 4: the residual has no mass, or only dust: a distribution must come out all the same."""
     p = torch.softmax(torch.randn(50, generator=torch.Generator().manual_seed(0)), -1).to(dtype)
     for q in (p.clone(), p.float().to(dtype), (p * (1 + 1e-7))):
-        rest = verify.residual_law(p, q)
+        rest = verify.residual_distribution(p, q)
         assert bool(torch.isfinite(rest).all()) and float(rest.sum()) == pytest.approx(1, abs=1e-5)
 
 
@@ -161,7 +161,7 @@ def test_what_follows_a_rejection_is_not_kept():
 def test_an_empty_draft_draws_from_p():
     v = chain([[.1, .2, .7]], torch.zeros(0, 3), [], [], 0.25)
     assert kept(v) == 0 and int(v.next_id) == 1
-    torch.testing.assert_close(v.residual, law(.1, .2, .7))
+    torch.testing.assert_close(v.residual, dist(.1, .2, .7))
 
 
 def test_thresholds_are_the_ratio_and_decide():
@@ -171,7 +171,7 @@ def test_thresholds_are_the_ratio_and_decide():
         u = torch.rand(3, generator=torch.Generator().manual_seed(sum(drafted)), dtype=F64)
         v = verify.chain(p, q, torch.tensor(drafted), u, torch.tensor(0.5, dtype=F64))
         ratio = torch.tensor([p[i, x] / q[i, x] for i, x in enumerate(drafted)], dtype=F64)
-        assert torch.equal(v.threshold, ratio)
+        assert torch.equal(v.acceptance_prob, ratio)
         assert kept(v) == int((u < ratio).long().cumprod(0).sum())
 
 
@@ -183,6 +183,6 @@ def test_batch_rows_are_independent():
     together = verify.chain(p, q, drafted, u, last)
     for i in range(50):
         alone = verify.chain(p[i], q[i], drafted[i], u[i], last[i])
-        for name in ("accepted", "threshold", "residual", "next_id"):
+        for name in ("accepted", "acceptance_prob", "residual", "next_id"):
             torch.testing.assert_close(getattr(together, name)[i], getattr(alone, name))
     assert {int(n) for n in together.accepted.sum(-1)} == {0, 1, 2, 3}

@@ -37,7 +37,7 @@ COUNT = 400         # texts
 
 @pytest.fixture(scope="module")
 def target() -> Decoder:
-    """Seven layers, so that the three taps differ; sampled text of such a target has something to learn."""
+    """Seven layers, so that the three aux layers differ; sampled text of such a target has something to learn."""
     model = tiny.decoder(seed=4, dtype=tiny.F32, num_layers=7)
     for p in model.parameters():
         p.requires_grad_(False)
@@ -192,7 +192,7 @@ def test_a_saved_eagle_head_has_the_published_names_and_shapes(target: Decoder, 
 
 @pytest.mark.parametrize("before", [True, False])
 def test_the_decoding_core_computes_what_was_trained(before: bool, target: Decoder, texts: Texts, tmp_path: Path) -> None:
-    """Norms, token order, taps and positions of a saved head mean the same in training and in drafting."""
+    """Norms, token order, aux layers and positions of a saved head mean the same in training and in drafting."""
     made = objective("eagle", target, texts)
     made.head.norm_before_residual = before
     for p in [*made.parameters(), *made.head.buffers()]:
@@ -204,7 +204,7 @@ def test_the_decoding_core_computes_what_was_trained(before: bool, target: Decod
     n = int(batch.counts.sum()) + int(batch.counts[0].int().argmax())
     with torch.no_grad():
         want = F.linear(made.steps(batch, 1)[0], made.head.lm_head)[0, :n - 1]
-        g = loaded.fuse({tap: batch.states[0, :n - 1, i].float() for i, tap in enumerate(TAPS)})
+        g = loaded.fuse({aux_layer: batch.hidden_states[0, :n - 1, i].float() for i, aux_layer in enumerate(TAPS)})
         got = loaded.logits(loaded.read(batch.ids[0, 1:n], g, loaded.new_cache(64)))
     torch.testing.assert_close(got, want, atol=1e-3, rtol=1e-3)
 
@@ -256,20 +256,20 @@ def test_rollout_is_what_drafting_one_token_at_a_time_gives() -> None:
 
     class Two:
         ids = torch.randint(0, 20, (2, L), generator=rng)
-        states = torch.randn(2, L, 4, 32, generator=rng)
+        hidden_states = torch.randn(2, L, 4, 32, generator=rng)
 
     with torch.no_grad():
         got = made.steps(Two(), 4)
         for b in range(2):
             for t in range(L - 1):
-                for s, want in enumerate(sequential(head, embed, Two.ids[b], Two.states[b, :, :3], t, min(4, L - 1 - t))):
+                for s, want in enumerate(sequential(head, embed, Two.ids[b], Two.hidden_states[b, :, :3], t, min(4, L - 1 - t))):
                     torch.testing.assert_close(got[s][b, t + s], want, atol=1e-4, rtol=1e-4)
 
 
-def sequential(head: EagleHead, embed: Tensor, ids: Tensor, states: Tensor, t: int, steps: int) -> list[Tensor]:
+def sequential(head: EagleHead, embed: Tensor, ids: Tensor, hidden_states: Tensor, t: int, steps: int) -> list[Tensor]:
     c = head.config
     cos, sin = (x.unsqueeze(1) for x in rope.tables(c, len(ids), torch.float32, "cpu"))
-    gs = list(F.linear(states[:t + 1].flatten(1), head.fc * head.tap_scale))
+    gs = list(F.linear(hidden_states[:t + 1].flatten(1), head.fc * head.tap_scale))
     out = []
     for s in range(steps):
         n = t + s + 1

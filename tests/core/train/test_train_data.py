@@ -101,8 +101,8 @@ def test_generation_is_the_targets_own_text_and_resumes(tmp_path: Path) -> None:
     assert part.read_text() == whole.read_text()
 
 
-def filled(folder: Path, texts: list[Text], target: object, taps: tuple[int, ...] = (0, 1)) -> cache.FeatureCache:
-    out = cache.FeatureCache(folder, texts, taps, torch.arange(0, 20, 2), target)
+def filled(folder: Path, texts: list[Text], target: object, aux_layers: tuple[int, ...] = (0, 1)) -> cache.FeatureCache:
+    out = cache.FeatureCache(folder, texts, aux_layers, torch.arange(0, 20, 2), target)
     out.fill(target)
     return out
 
@@ -114,10 +114,10 @@ def test_cache_holds_what_a_fresh_forward_gives(tmp_path: Path) -> None:
         a, b, n = int(made.starts[i]), int(made.starts[i + 1]), len(text.prompt)
         assert tuple(made.ids[a:b].tolist()) == text.ids
         with torch.no_grad():
-            hidden, taps = target.run(torch.tensor([text.ids]), taps=[0, 1])
+            hidden, aux_layers = target.run(torch.tensor([text.ids]), aux_layers=[0, 1])
             logps = target.logits(hidden)[0, n - 1:].log_softmax(-1)
-        for k, want in enumerate((taps[0], taps[1], hidden)):
-            torch.testing.assert_close(made.states[a:b, k].float(), want[0], atol=0.02, rtol=0.01)
+        for k, want in enumerate((aux_layers[0], aux_layers[1], hidden)):
+            torch.testing.assert_close(made.hidden_states[a:b, k].float(), want[0], atol=0.02, rtol=0.01)
         assert torch.equal(made.best[a + n - 1:b].long(), logps.argmax(-1))
         top = logps[:, ::2].sort(descending=True)
         assert torch.equal(made.rows[a + n - 1:b, :10].long(), top.indices)
@@ -150,7 +150,7 @@ def test_cache_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: pyt
 def test_cache_of_other_texts_or_layers_is_refused(tmp_path: Path) -> None:
     target, texts = tiny.decoder(dtype=tiny.F32), some_texts(4)
     filled(tmp_path, texts, target)
-    assert filled(tmp_path, texts, target, taps=(1,)).taps == (0, 1)       # more layers than asked for serve as well
+    assert filled(tmp_path, texts, target, aux_layers=(1,)).aux_layers == (0, 1)       # more layers than asked for serve as well
     with pytest.raises(UserError, match="other texts"):
         filled(tmp_path, some_texts(4, seed=1), target)
     with pytest.raises(UserError, match="other texts"):

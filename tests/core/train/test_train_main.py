@@ -47,7 +47,7 @@ def test_from_file_to_a_draft_that_loads(kind: str, folder: Path, file: Path, tm
         assert len(ids) == 30 and draft.config.num_layers == 2
     elif kind == "eagle":
         head = formats.eagle.read(out, formats.sniff(out), target.config)
-        assert head.version == 3 and head.taps == (2, 3) and len(head.token_map) == 30
+        assert head.version == 3 and head.aux_layers == (2, 3) and len(head.token_map) == 30
     else:
         heads = formats.medusa.read(out, formats.sniff(out), target.config)
         assert len(heads.blocks) == 4 and len(heads.token_map) == 30
@@ -83,7 +83,7 @@ def test_the_target_writes_its_own_text(folder: Path, tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("words, says", [
     ([], "--data FILE"), (["--generate", "999999"], "at most"), (["--data", "nowhere.jsonl"], "nowhere.jsonl"),
-    (["--data", "FILE", "--taps", "3,2"], "--taps"), (["--data", "FILE", "--layers", "0,9"], "--layers"),
+    (["--data", "FILE", "--taps", "3,2"], "--aux-layers"), (["--data", "FILE", "--layers", "0,9"], "--layers"),
     (["--data", "FILE", "--resume"], "to resume from"), (["--data", "FILE", "--vocab-size", "40000"], "--vocab-size")])
 def test_mistakes_are_one_sentence(words: list[str], says: str, folder: Path, file: Path, tmp_path: Path) -> None:
     words = [str(file) if w == "FILE" else w for w in words]
