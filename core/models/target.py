@@ -65,8 +65,8 @@ class DecoderTarget(ModelTarget):
                aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
         """ids [K] go through in one pass (a long prompt in several).
 
-        Returns logits [last, vocab_size] of the last positions and, for each layer in `aux layers`, its input hidden states [K, H]
-        (aux layer = number of layers: the output of the last one, before the final norm).
+        Returns logits [last, vocab_size] of the last positions and, for each layer in `aux_layers`, its input hidden states [K, H]
+        (number of layers: the output of the last one, before the final norm).
         """
         parts: list[dict[int, Tensor]] = []
         while ids.shape[0] - PREFILL >= last:          # the last pass holds all positions whose logits are wanted

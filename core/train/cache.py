@@ -3,7 +3,7 @@
 One folder per data file holds flat, memory-mapped arrays over all its tokens, text after text:
 
     ids     int32    [N]         prompt and continuation
-    hidden states  bfloat16 [N, T, H]   inputs of the tapped layers; the last one is the output of the last layer, before the final norm
+    states  bfloat16 [N, T, H]   hidden states: inputs of the aux layers; the last one is the output of the last layer, before the final norm
     rows    int16    [N, K]      the K likeliest ids of the *draft vocabulary* (as rows of it) for the token that follows
     logps   float16  [N, K]      their log-probabilities at temperature 1 under the target's whole vocabulary
     best    int32    [N]         the target's argmax over its whole vocabulary, as an id
@@ -107,7 +107,7 @@ class FeatureCache:
             n, a = len(self.texts[i].ids), int(self.starts[i])
             first = len(self.texts[i].prompt) - 1
             self.ids[a:a + n] = ids[row, :n].int()
-            self.hidden_states[a:a + n] = hidden_states[row, :n].to("cpu", torch.bfloat16)
+            self.states[a:a + n] = hidden_states[row, :n].to("cpu", torch.bfloat16)
             for b in range(first, n, HEAD_ROWS):
                 end = min(n, b + HEAD_ROWS)
                 logits = target.logits(hidden[row, b:end]).float()

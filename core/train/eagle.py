@@ -112,7 +112,7 @@ class EagleObjective(nn.Module):
     depth = DEPTH
 
     def __init__(self, head: EagleHead, token_ids: Tensor, target: Decoder, aux_layers: list[int], cached: list[int]) -> None:
-        """aux layers: layers whose inputs the head reads; cached: those in the cache's hidden states, in its order."""
+        """aux_layers: layers whose inputs the head reads; cached: those in the cache's hidden states, in its order."""
         super().__init__()
         self.head, self.token_ids, self.target_embed, self.aux_layers = head, token_ids.to(target.device), target.embed.detach(), aux_layers
         self.columns = [cached.index(t) for t in aux_layers]

@@ -26,11 +26,11 @@ def prepare(texts: Texts, target: Decoder, token_ids: Tensor, positions: int, si
             break
         batch = texts.batch(texts.held_out[a:a + size])
         out.batches.append(batch)
-        out.dists.append([_law(batch.hidden_states[b, batch.counts[b], -1], target, token_ids) for b in range(len(batch.ids))])
+        out.dists.append([_distributions(batch.hidden_states[b, batch.counts[b], -1], target, token_ids) for b in range(len(batch.ids))])
         seen += batch.tokens
     return out
 
 
-def _law(hidden_states: Tensor, target: Decoder, token_ids: Tensor) -> Tensor:
+def _distributions(hidden_states: Tensor, target: Decoder, token_ids: Tensor) -> Tensor:
     parts = [target.logits(s.to(target.dtype)).float().softmax(-1)[:, token_ids].half() for s in hidden_states.split(HEAD_ROWS)]
     return torch.cat(parts) if parts else torch.zeros(0, len(token_ids))

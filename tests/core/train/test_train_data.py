@@ -117,7 +117,7 @@ def test_cache_holds_what_a_fresh_forward_gives(tmp_path: Path) -> None:
             hidden, aux_layers = target.run(torch.tensor([text.ids]), aux_layers=[0, 1])
             logps = target.logits(hidden)[0, n - 1:].log_softmax(-1)
         for k, want in enumerate((aux_layers[0], aux_layers[1], hidden)):
-            torch.testing.assert_close(made.hidden_states[a:b, k].float(), want[0], atol=0.02, rtol=0.01)
+            torch.testing.assert_close(made.states[a:b, k].float(), want[0], atol=0.02, rtol=0.01)
         assert torch.equal(made.best[a + n - 1:b].long(), logps.argmax(-1))
         top = logps[:, ::2].sort(descending=True)
         assert torch.equal(made.rows[a + n - 1:b, :10].long(), top.indices)
