@@ -21,9 +21,8 @@ from core.decoding.stop_strings import StopStrings
 from core.decoding.verification import Verification
 from core.errors import EnvironmentFailure, UserError
 from core.methods.base import Context, Draft, Proposer
-from core.models import graphs
 from core.models.host_copy import HostCopy, Mark, mark, start_copy, to_device, wait
-from core.models.target import Target
+from core.models.target import Target, graph_runner
 from core.models.text import NoText, Text
 from core.sampling.probs import Sampling
 from core.trace import Round
@@ -98,7 +97,7 @@ class Decoding:
         self.index = 0
         capacity = self.prompt_len + self.limit
         dtype = torch.float64 if target.dtype == torch.float64 else torch.float32
-        self.runner = graphs.of(target, options.graphs)
+        self.runner = graph_runner(target, options.graphs)
         self.ctx = Context(self.tokens, options.sampling, torch.Generator(target.device).manual_seed(options.seed), target.vocab_size,
                            capacity, target.device, dtype, target, None, options.record, runner=self.runner)
         self.ctx.cache = self.ctx.new_cache(getattr(target, "model", target), capacity + proposer.side_nodes)

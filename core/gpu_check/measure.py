@@ -17,8 +17,8 @@ from core.checkpoints.load import Pair
 from core.decoding.loop import Decoding, Options
 from core.measuring import costs
 from core.methods.registry import Method
-from core.models import graphs as graph_runners
 from core.models import host_copy
+from core.models.target import graph_runner
 from core.trace import Round
 
 MODES = (False, True)       # values of Options.graphs to try
@@ -96,7 +96,7 @@ def warm_ups(graphs: bool) -> int:
 
 def draft_step(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool) -> float | None:
     """Median seconds of a drafted token, None where nothing is drafted."""
-    runner = graph_runners.of(pair.target, graphs)
+    runner = graph_runner(pair.target, graphs)
     return costs.draft_seconds(pair.target, method.proposer(pair, settings), 5, runner=runner) if method.drafts else None
 
 

@@ -14,7 +14,7 @@ from core.gpu_check.identity import PROMPT
 from core.gpu_check.shapes import Shape
 from core.measuring import costs, stats, theory
 from core.methods import registry
-from core.models import graphs as graph_runners
+from core.models.target import graph_runner
 
 LENGTHS = (1, 2, 4, 8, 16, 32)
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -53,7 +53,7 @@ def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: f
     out = {"shape": shape.name, "dtype": str(dtype).removeprefix("torch."), "weights_bytes": costs.weights_bytes(pair.target), "read_bytes": read,
            "draft": shape.draft_name, "captured_chains": model.flash_refusal or "flash attention", "passes": {}, "methods": []}
     for graph in (False, True) if device.type == "cuda" else (False,):
-        times = costs.passes(pair.target, LENGTHS, REPEATS, graph_runners.of(pair.target, graph))
+        times = costs.passes(pair.target, LENGTHS, REPEATS, graph_runner(pair.target, graph))
         out["passes"]["graphs" if graph else "eager"] = {
             "ms": {str(k): 1e3 * s for k, s in times.items()}, "share_of_bandwidth": read / bytes_per_s / times[1]}
     for graphs in measure.MODES:

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from core.methods.base import Context, Proposer
-from core.models import graphs
 from core.models.graphs import GraphRunner
-from core.models.target import Target
+from core.models.target import Target, graph_runner
 from core.sampling.probs import Sampling
 
 CONTEXT = 64        # tokens in the cache while measuring: short, as in most demonstrations
@@ -90,7 +89,7 @@ class Pass:
 @torch.inference_mode()
 def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRunner | None = None) -> dict[int, float]:
     """Median seconds of a pass for each length, measured in turn: a busy moment of the machine then hits all lengths alike."""
-    runner = runner or graphs.of(target, None)
+    runner = runner or graph_runner(target, None)
     longest = max(lengths)
     length = max(0, min(CONTEXT, target.max_positions - longest))
     model = getattr(target, "model", target)
@@ -118,7 +117,7 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, 
     length = min(CONTEXT, room - k)
     if length <= 0:
         return None
-    runner = runner or graphs.of(target, None)
+    runner = runner or graph_runner(target, None)
     ctx = Context([0] * length, Sampling(), torch.Generator(target.device), target.vocab_size, length + k, target.device, torch.float32,
                   target, None, runner=runner)
     ctx.cache = ctx.new_cache(getattr(target, "model", target), length + k)

@@ -1,6 +1,7 @@
 """Two proposers in one: the lookup where its match is long enough, the draft model or head everywhere else."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from core.methods.base import Context, Draft, Proposer, TargetPass
@@ -30,13 +31,13 @@ class Combined(Proposer):
         self.chosen = self.second
 
     @classmethod
-    def builder(cls, second: type[Proposer]) -> tuple:
-        """(build, settings) for the registry: the lookup before a proposer of class `second`."""
-        def build(pair: Pair, lookup_min: int, lookup_match: str, **settings) -> Combined:
-            return cls(PromptLookup(max(lookup_min, 3), lookup_min, lookup_match), second.build(pair, **settings))
+    def builder(cls, build_second: Callable[..., Proposer], settings: tuple[Setting, ...]) -> tuple:
+        """(build, settings) for the registry: the lookup before what `build_second` makes with its `settings`."""
+        def build(pair: Pair, lookup_min: int, lookup_match: str, **given) -> Combined:
+            return cls(PromptLookup(max(lookup_min, 3), lookup_min, lookup_match), build_second(pair, **given))
 
         match = next(s for s in PromptLookup.settings if s.name == "lookup_match")
-        return build, (MINIMUM, match, *second.settings)
+        return build, (MINIMUM, match, *settings)
 
     @property
     def costly(self) -> Proposer:

@@ -7,10 +7,9 @@ from typing import Any
 
 from core.checkpoints.load import Pair
 from core.errors import UserError
-from core.methods import catalog
+from core.methods import catalog, draft
 from core.methods.base import Proposer
 from core.methods.combined import Combined
-from core.methods.draft_model import DraftModel
 from core.methods.eagle import Eagle
 from core.methods.early_exit import EarlyExit
 from core.methods.medusa import Medusa
@@ -37,13 +36,13 @@ class Method:
 
 
 METHODS = {m.name: m for m in (
-    Method("draft", DraftModel.build, DraftModel.settings, needs="draft"),
+    Method("draft", draft.build, draft.SETTINGS, needs="draft"),
     Method("eagle", Eagle.build, Eagle.settings, needs="eagle"),
     Method("medusa", Medusa.build, Medusa.settings, needs="medusa"),
     Method("lookup", PromptLookup.build, PromptLookup.settings),
     Method("suffix", Suffix.build, Suffix.settings),
-    Method("lookup+draft", *Combined.builder(DraftModel), needs="draft"),
-    Method("lookup+eagle", *Combined.builder(Eagle), needs="eagle"),
+    Method("lookup+draft", *Combined.builder(draft.build, draft.SETTINGS), needs="draft"),
+    Method("lookup+eagle", *Combined.builder(Eagle.build, Eagle.settings), needs="eagle"),
     Method("early-exit", EarlyExit.build, EarlyExit.settings),
     Method("plain", lambda pair: Proposer(), drafts=False),
 )}

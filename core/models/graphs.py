@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from core.models.cache import GraphCacheView, KVCache
 
-if TYPE_CHECKING:
-    from core.models.target import Target
-
 CapturedFunction = Callable[..., tuple]
 Cached = Any                                    # whatever the target keeps; only a KVCache can be captured
+CPU_BY_DEFAULT = False                          # the static buffers of a CPU cost time and gain none: tests ask for them
 BUCKETS = {"cuda": 128, "static": 32}           # entries that attention reads at least; on a CPU every entry costs, a new bucket nothing
 KEPT_LARGE = 4096                               # larger caches are rounded up to multiples of a quarter of this, not doubled
 
@@ -179,17 +177,3 @@ class _Captured(_Static):
 
     def again(self) -> None:
         self.graph.replay()
-
-
-def of(target: Target, wanted: bool | None) -> GraphRunner:
-    """The runner for a run on this target. wanted None: with CUDA alone."""
-    if wanted is False:
-        return GraphRunner(target.device, False)
-    direct = getattr(target, "direct", "the target runs through transformers")
-    if direct:
-        return GraphRunner(target.device, False, why=direct)
-    if wanted is None and target.device.type == "cpu":
-        return GraphRunner(target.device, False, why="a CPU runs every pass directly")
-    if target.graphs is None:
-        target.graphs = GraphRunner(target.device)
-    return target.graphs

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from core.models.decoder import Decoder, PassShape
+from core.models import graphs
 from core.models.graphs import GraphRunner
 
 PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
@@ -76,3 +77,17 @@ class DecoderTarget(ModelTarget):
         parts.append(hidden_states)
         hidden_states = {aux_layer: torch.cat([part[aux_layer][0] for part in parts]) for aux_layer in aux_layers}
         return self.model.logits(hidden[0, -last:])[:, :self.vocab_size], hidden_states
+
+
+def graph_runner(target: Target, wanted: bool | None) -> GraphRunner:
+    """The runner for a run on this target, kept with it. wanted None: where the device captures by default."""
+    if wanted is False:
+        return GraphRunner(target.device, False)
+    direct = getattr(target, "direct", "the target runs through transformers")
+    if direct:
+        return GraphRunner(target.device, False, why=direct)
+    if wanted is None and target.device.type == "cpu" and not graphs.CPU_BY_DEFAULT:
+        return GraphRunner(target.device, False, why="a CPU runs every pass directly")
+    if target.graphs is None:
+        target.graphs = GraphRunner(target.device)
+    return target.graphs

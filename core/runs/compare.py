@@ -13,7 +13,7 @@ from core.decoding.loop import Decoding
 from core.errors import UserError
 from core.measuring import costs, stats
 from core.methods import registry
-from core.models import graphs
+from core.models.target import graph_runner
 from core.runs.runner import Request, facts
 from core.trace import Round, Totals
 
@@ -44,7 +44,7 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
         decoding = Decoding(pair.target, proposers[method.name], ids, options, pair.text, measured[method.name])
         return list(decoding), decoding.new_tokens, decoding.output_text
 
-    plain, runner = registry.get("plain"), graphs.of(pair.target, work.graphs)
+    plain, runner = registry.get("plain"), graph_runner(pair.target, work.graphs)
     proposers, measured = {}, {}
     for method in (plain, *chosen):
         known = {s.name for s in method.settings}

@@ -17,7 +17,7 @@ from core.measuring import costs, stats
 from core.methods import registry
 from core.methods.base import Proposer
 from core.methods.settings import complete
-from core.models import graphs
+from core.models.target import graph_runner
 from core.trace import Round, Totals, Trace
 
 
@@ -53,7 +53,7 @@ class Run:
         with pair.enough():            # a draft's weights are read here, if no run has done so yet
             proposer = method.proposer(pair, request.settings)
             if measured is None:
-                measured = costs.measure(pair.target, proposer, runner=graphs.of(pair.target, request.options.graphs))
+                measured = costs.measure(pair.target, proposer, runner=graph_runner(pair.target, request.options.graphs))
         self.ids = request.ids(pair)
         self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None)
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
@@ -117,7 +117,7 @@ def facts(pair: Pair, request: Request, method: registry.Method, ids: Sequence[i
             "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
             "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
             "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
-            "graphs": graphs.of(pair.target, options.graphs).label,
+            "graphs": graph_runner(pair.target, options.graphs).label,
             "costs": measured, "weights": dict(pair.weights), **pair.notes, "software": software(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}
 

@@ -13,8 +13,8 @@ from core.checkpoints import load, quantize, weights
 from core.decoding.loop import Options
 from core.errors import EnvironmentFailure, UserError
 from core.methods import registry
-from core.models import graphs
 from core.models.linear import Linear
+from core.models.target import graph_runner
 from core.runs import runner
 from core.runs.runner import Request, Run
 from tests.core import tiny
@@ -115,7 +115,7 @@ def test_a_pair_runs_quantised_and_its_record_says_so(torchao, tmp_path):
     folder = tiny.checkpoint(tmp_path / "target", vocab_size=64, max_positions=128)
     draft = tiny.checkpoint(tmp_path / "draft", 7, vocab_size=64, max_positions=128)
     pair = load.load(target=str(folder), draft=str(draft), dtype="bfloat16", device="cpu", quantize_to="int8")
-    assert graphs.of(pair.target, True).label.startswith("off: the layers are another library's (int8, ")
+    assert graph_runner(pair.target, True).label.startswith("off: the layers are another library's (int8, ")
     model, whole = pair.target.model, weights.load_decoder(folder, BF16, CPU)
     w = whole.layers[1].down.weight
     step = w.abs().amax(1, keepdim=True) / 127

@@ -135,8 +135,7 @@ def test_the_trace_says_what_was_captured(models, capsys, monkeypatch):
         return json.loads(out)["run"]["graphs"]
 
     assert said().startswith("off: a CPU") and said("--no-graphs") == "off: --no-graphs"
-    of = graphs.of
-    monkeypatch.setattr(graphs, "of", lambda target, wanted: of(target, True if wanted is None else wanted))
+    monkeypatch.setattr(graphs, "CPU_BY_DEFAULT", True)
     assert said() == "static" and said("--no-graphs") == "off: --no-graphs"
 
 

@@ -137,10 +137,10 @@ def test_waits_are_counted_and_synchronisations_elsewhere_named():
     assert watch.waits == len(run_.rounds) > 0 and watch.elsewhere is None
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        for name, line in ((host_copy.__file__, 3), ("/x/core/loop.py", 7), ("/x/core/loop.py", 7)):
+        for name, line in ((host_copy.__file__, 3), ("/x/core/decoding/loop.py", 7), ("/x/core/decoding/loop.py", 7)):
             warnings.warn_explicit(measure.SYNC, UserWarning, name, line)
         warnings.warn("something else", stacklevel=1)
-    assert measure._places(seen) == {"core/decoding/loop.py:7": 2}
+    assert measure._places(seen) == {"decoding/loop.py:7": 2}
 
 
 class Event:
@@ -198,7 +198,7 @@ def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
     with measure.watched(cuda) as watch:
         warnings.warn(measure.SYNC, stacklevel=1)
     assert asked[3:] == ["warn", "default"] and watch.waits == 0
-    assert list(watch.elsewhere.values()) == [1] and next(iter(watch.elsewhere)).startswith("core/test_gpu_check.py:")
+    assert list(watch.elsewhere.values()) == [1] and next(iter(watch.elsewhere)).startswith("gpu_check/test_gpu_check.py:")
 
 
 def test_random_models_run_as_any_other():

@@ -6,6 +6,7 @@ import torch
 
 from core.decoding.loop import Decoding, Options
 from core.errors import UserError
+from core.methods import draft
 from core.methods.draft_model import DraftModel
 from core.methods.draft_tree import DraftTree
 from core.sampling import probs, verify
@@ -211,7 +212,7 @@ def test_verification_agrees_with_a_plain_walk(shape):
 @pytest.mark.parametrize(("tree", "said"), [*((x, "3x2x1") for x in ("3x0", "x", "²", "9" * 5000)), ("auto", "candidates"), ("9x9x9", "nodes")])
 def test_trees_that_are_none(tree, said):
     with pytest.raises(UserError, match=said):
-        DraftModel.build(None, tree=tree)
+        draft.build(None, tree=tree)
 
 
 @pytest.mark.parametrize("shape", [(2, 1), (1, 1)])

@@ -14,7 +14,7 @@ from core.methods.early_exit import EarlyExit
 from core.models import graphs, host_copy
 from core.models.cache import GraphCacheView
 from core.models.graphs import GraphRunner
-from core.models.target import DecoderTarget
+from core.models.target import DecoderTarget, graph_runner
 from core.sampling.probs import Sampling
 from tests.core import tiny
 from tests.core.methods.closing import REPEATING, facts
@@ -77,15 +77,15 @@ def test_buckets(mode, need, most, want):
 
 def test_who_runs_directly_and_why():
     to = tiny.target()
-    assert graphs.of(to, None).label == "off: a CPU runs every pass directly" and graphs.of(to, False).label == "off: --no-graphs"
-    assert graphs.of(to, True).label == "static" and graphs.of(to, True) is to.graphs
+    assert graph_runner(to, None).label == "off: a CPU runs every pass directly" and graph_runner(to, False).label == "off: --no-graphs"
+    assert graph_runner(to, True).label == "static" and graph_runner(to, True) is to.graphs
     assert GraphRunner("xpu").label == "off: xpu has no graphs"
 
     class Other:
         device = torch.device("cpu")
-    assert graphs.of(Other(), True).label == "off: the target runs through transformers"
+    assert graph_runner(Other(), True).label == "off: the target runs through transformers"
     to.direct = "quantised"
-    assert graphs.of(to, True).label == "off: quantised"
+    assert graph_runner(to, True).label == "off: quantised"
 
 
 # -- the window --------------------------------------------------------------------------------------------------------------------
