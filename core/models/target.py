@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from core.models.decoder import Decoder, PassShape
 from core.models import graphs
+from core.models.decoder import Decoder, PassShape
 from core.models.graphs import GraphRunner
 
 PREFILL = 512       # tokens a pass: bounds the memory of a long prompt

@@ -3,16 +3,18 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 
 from core.checkpoints.load import Pair
-from core.decoding.loop import Decoding
+from core.decoding.loop import Decoding, Options
 from core.errors import UserError
 from core.measuring import costs, stats
 from core.methods import registry
+from core.methods.base import Proposer
+from core.methods.registry import Method
 from core.models.target import graph_runner
 from core.runs.runner import Request, facts
 from core.trace import Round, Totals
@@ -20,9 +22,50 @@ from core.trace import Round, Totals
 WARM_UP = 8     # tokens of each method before anything is timed
 
 
+@dataclass(frozen=True)
+class Output:
+    """What one decode gave."""
+    rounds: list[Round]
+    ids: list[int]
+    text: str
+
+
+class Work:
+    """The same decode for several methods: each with its proposer and measured costs."""
+
+    def __init__(self, pair: Pair, request: Request, chosen: Sequence[Method]) -> None:
+        """Raises UserError where the context is too short for the work."""
+        self.pair, self.ids = pair, request.ids(pair)
+        self.options = options = replace(request.options, ignore_eos=True, stop=(), record=False)
+        if options.max_new_tokens < 1 or len(self.ids) + options.max_new_tokens > pair.target.max_positions:
+            raise UserError(f"{len(self.ids)} prompt tokens and {options.max_new_tokens} new ones do not fit the comparison: "
+                            f"at least 1 new token, at most {pair.target.max_positions} in all.")
+        self.runner = graph_runner(pair.target, options.graphs)
+        self.proposers: dict[str, Proposer] = {}
+        self.costs: dict[str, dict[str, Any]] = {}
+        for method in chosen:
+            known = {s.name for s in method.settings}
+            proposer = method.proposer(pair, {k: v for k, v in request.settings.items() if k in known})
+            passes = next((c["verify_s"] for c in self.costs.values() if c), None)
+            self.proposers[method.name] = proposer
+            self.costs[method.name] = costs.measure(pair.target, proposer, passes, runner=self.runner) if method.drafts else {}
+
+    def decode(self, name: str, options: Options | None = None) -> Output:
+        gc.collect()
+        self.proposers[name].forget()
+        decoding = Decoding(self.pair.target, self.proposers[name], self.ids, options or self.options, self.pair.text, self.costs[name])
+        return Output(list(decoding), decoding.new_tokens, decoding.output_text)
+
+    def warm_up(self, name: str) -> None:
+        """Captured: the whole work, since no graph may be made while the clock runs."""
+        short = self.options if self.runner.mode else replace(self.options, max_new_tokens=min(WARM_UP, self.options.max_new_tokens))
+        for _ in range(1 + self.runner.patience):
+            self.decode(name, short)
+
+
 def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3,
             report: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
-    """The `compare` record of design.md. ratio = sum of plain seconds / sum of the method's, spread = lowest and highest repeat.
+    """The record that `compare --json` writes. ratio = sum of plain seconds / sum of the method's, spread = lowest and highest repeat.
 
     Raises UserError where the context is too short for the work, a method is unknown or repeats < 1.
     """
@@ -32,54 +75,40 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
     stray = set(request.settings) - {s.name for m in chosen for s in m.settings}
     if stray:
         raise UserError(f"--{min(stray).replace('_', '-')} has no meaning for {', '.join(names)}.")
-    ids = request.ids(pair)
-    work = replace(request.options, ignore_eos=True, stop=(), record=False)
-    if work.max_new_tokens < 1 or len(ids) + work.max_new_tokens > pair.target.max_positions:
-        raise UserError(f"{len(ids)} prompt tokens and {work.max_new_tokens} new ones do not fit the comparison: "
-                        f"at least 1 new token, at most {pair.target.max_positions} in all.")
-
-    def one(method: registry.Method, options=work) -> tuple[list[Round], list[int], str]:
-        gc.collect()
-        proposers[method.name].forget()
-        decoding = Decoding(pair.target, proposers[method.name], ids, options, pair.text, measured[method.name])
-        return list(decoding), decoding.new_tokens, decoding.output_text
-
-    plain, runner = registry.get("plain"), graph_runner(pair.target, work.graphs)
-    proposers, measured = {}, {}
-    for method in (plain, *chosen):
-        known = {s.name for s in method.settings}
-        proposers[method.name] = method.proposer(pair, {k: v for k, v in request.settings.items() if k in known})
-        passes = next((m["verify_s"] for m in measured.values() if m), None)
-        measured[method.name] = costs.measure(pair.target, proposers[method.name], passes, runner=runner) if method.drafts else {}
-    for method in (plain, *chosen):
-        report(f"warming up {method.name}")
-        short = work if runner.mode else replace(work, max_new_tokens=min(WARM_UP, work.max_new_tokens))
-        for _ in range(1 + runner.patience):                    # captured: the whole work, since no graph may be made while the clock runs
-            one(method, short)
-    runs: dict[str, list[Totals]] = {m.name: [] for m in (plain, *chosen)}
-    texts: dict[str, tuple[list[Round], list[int], str]] = {}
-    for repeat in range(repeats):
-        for method in (plain, *chosen):
-            report(f"repeat {repeat + 1} of {repeats}: {method.name}")
-            memory = stats.PeakMemory(pair.target.device)
-            texts[method.name] = one(method)
-            rounds, _, text = texts[method.name]
-            runs[method.name].append(stats.totals(rounds, text, "length", memory.bytes()))
-    seconds = {name: [t.ttft_s + t.decode_s for t in all_] for name, all_ in runs.items()}
+    work = Work(pair, request, (registry.get("plain"), *chosen))
+    runs, last = _interleaved(work, ("plain", *(m.name for m in chosen)), repeats, report)
+    greedy = request.options.sampling.greedy
     results = []
     for method in chosen:
-        mine, base = seconds[method.name], seconds["plain"]
-        each = [p / s for p, s in zip(base, mine)]
-        same, difference = None, None
-        if request.options.sampling.greedy:
-            difference = first_difference(pair, ids, texts["plain"][1], texts[method.name][1])
-            same = difference is None
-        results.append({"method": method.name, "totals": asdict(_median(runs[method.name])), "ratio": sum(base) / sum(mine),
-                        "spread": [min(each), max(each)], "identical": same, "first_difference": difference})
-    first = chosen[0]
-    run = facts(pair, replace(request, options=work, settings={}), first, ids, measured[first.name])
+        difference = first_difference(pair, work.ids, last["plain"].ids, last[method.name].ids) if greedy else None
+        results.append({"method": method.name, "totals": asdict(_median(runs[method.name])), **_ratio(runs["plain"], runs[method.name]),
+                        "identical": difference is None if greedy else None, "first_difference": difference})
+    run = facts(pair, replace(request, options=work.options, settings={}), chosen[0], work.ids, work.costs[chosen[0].name])
     return {"version": 1, "run": run | {"settings": request.settings},
             "results": results, "plain": asdict(_median(runs["plain"])), "repeats": repeats}
+
+
+def _interleaved(work: Work, names: Sequence[str], repeats: int,
+                 report: Callable[[str], None]) -> tuple[dict[str, list[Totals]], dict[str, Output]]:
+    """Totals of every repeat and the last output, by method; the methods take turns, so that a busy moment meets them all."""
+    for name in names:
+        report(f"warming up {name}")
+        work.warm_up(name)
+    runs: dict[str, list[Totals]] = {name: [] for name in names}
+    last: dict[str, Output] = {}
+    for repeat in range(repeats):
+        for name in names:
+            report(f"repeat {repeat + 1} of {repeats}: {name}")
+            memory = stats.PeakMemory(work.pair.target.device)
+            last[name] = work.decode(name)
+            runs[name].append(stats.totals(last[name].rounds, last[name].text, "length", memory.bytes()))
+    return runs, last
+
+
+def _ratio(plain: list[Totals], mine: list[Totals]) -> dict[str, Any]:
+    base, own = ([t.ttft_s + t.decode_s for t in runs] for runs in (plain, mine))
+    each = [p / s for p, s in zip(base, own)]
+    return {"ratio": sum(base) / sum(own), "spread": [min(each), max(each)]}
 
 
 def _median(runs: list[Totals]) -> Totals:
@@ -90,7 +119,7 @@ def _median(runs: list[Totals]) -> Totals:
 def first_difference(pair: Pair, prompt: list[int], plain: list[int], other: list[int]) -> dict[str, Any] | None:
     """Where two outputs part, and by how little: the gap between the target's two best logits there. None if they are the same.
 
-    A gap near the dtype's rounding is a tie that a pass over 1 and a pass over k + 1 tokens round differently, not a wrong verdict.
+    A gap near the dtype's rounding is a tie that a pass over 1 and a pass over k + 1 tokens round differently, not a wrong decision.
     """
     at = next((i for i, (a, b) in enumerate(zip(plain, other)) if a != b), None)
     if at is None:
