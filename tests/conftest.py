@@ -1,4 +1,5 @@
 """For all tests: one thread (the machine's cores are shared) and no network, here and in every process that a test starts."""
+import gc
 import os
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
@@ -6,6 +7,12 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NU
 import torch
 
 torch.set_num_threads(1)
+
+
+def pytest_collection_finish(session):
+    """The modules and thousands of tests stay: a collection that walks them all, as before each run, takes longer than a tiny run."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session, exitstatus):
