@@ -49,25 +49,25 @@ class KVCache:
 
 
 class GraphCacheView:
-    """A cache as a captured function sees it: where it ends is a number on the device, attention reads its first `bucket` entries.
+    """A cache as a captured function sees it: its length is a number on the device, and attention reads its first `bucket` entries.
 
-    `length` counts from there: the entries that the captured function has added so far. What lies behind them is masked, never sliced off, so
-    that one captured pass serves every length up to the bucket.
+    `length` counts the entries that the function has added so far. Entries behind them are masked, never sliced off, so that one
+    captured pass serves every length up to the bucket.
     """
 
     def __init__(self, cache: KVCache, start: Tensor, bucket: int) -> None:
-        """start [1] int64: entries in the cache when the captured function begins."""
+        """start [1] int64: entries in the cache when the function is called."""
         self.start, self.bucket, self.rows = start, bucket, cache.k.shape[1]
         self.layers = [(k, v, k[:, :, :bucket], v[:, :, :bucket]) for k, v in cache.layers]
-        self.tables: tuple[Tensor, Tensor] | None = None      # rotary tables the captured function reads: kept alive as long as it is
+        self.tables: tuple[Tensor, Tensor] | None = None      # rotary tables that the captured graph reads must not be freed before it
         self.begin()
 
     def begin(self) -> None:
-        """The captured function runs once more."""
+        """Before each call of the captured function: nothing is added yet."""
         self.length, self.longest, self._places = 0, 0, (-1, 0, self.start)
 
     def places(self, n: int) -> Tensor:
-        """[n] int64: the next n entries."""
+        """[n] int64: where the next n entries go."""
         if self._places[:2] != (self.length, n):
             self._places = self.length, n, self.start + torch.arange(self.length, self.length + n, device=self.start.device)
         return self._places[2]
@@ -87,25 +87,25 @@ class GraphCacheView:
         self.length = length
 
     def mask(self, query: Tensor, dtype: torch.dtype, sliding: int | None = None) -> Tensor:
-        """[K, bucket], 0 or -inf, of a chain whose tokens stand at positions query [K]."""
+        """[K, bucket], 0 or -inf, of a chain whose tokens have the positions query [K]."""
         key = torch.arange(self.bucket, device=query.device)
         seen = key <= query[:, None]
         if sliding is not None:
             seen &= key > query[:, None] - sliding
         return _additive(seen, dtype)
 
-    def tree_mask(self, allowed: Tensor, first: int, dtype: torch.dtype, depth: Tensor | None = None, sliding: int | None = None) -> Tensor:
-        """[K, bucket], 0 or -inf. allowed [K, n] bool: what each of the pass's K tokens, the last of the n, sees of the n entries behind
-        start + first; all entries before those are seen. depth [n]: with a sliding window, their positions behind start + first."""
-        n = allowed.shape[1]
-        key = torch.arange(self.bucket, device=allowed.device)
+    def tree_mask(self, visible: Tensor, first: int, dtype: torch.dtype, depth: Tensor | None = None, sliding: int | None = None) -> Tensor:
+        """[K, bucket], 0 or -inf. visible [K, n] bool: which of the n entries behind start + first each of the pass's K tokens (the last of
+        the n) attends to; it attends to all entries before those. depth [n]: with a sliding window, their positions behind start + first."""
+        n = visible.shape[1]
+        key = torch.arange(self.bucket, device=visible.device)
         base = self.start + first
         inside = key - base
         column = inside.clamp(0, n - 1)
-        seen = (inside < 0) | (allowed.index_select(1, column) & (inside < n))
+        seen = (inside < 0) | (visible.index_select(1, column) & (inside < n))
         if sliding is not None:
             position = torch.where(inside < 0, key, base + depth.index_select(0, column))
-            seen &= position > (base + depth[n - allowed.shape[0]:])[:, None] - sliding
+            seen &= position > (base + depth[n - visible.shape[0]:])[:, None] - sliding
         return _additive(seen, dtype)
 
 

@@ -1,7 +1,7 @@
 """Our own compact Llama-family decoder: Llama, Mistral, Qwen2, Qwen3, SmolLM.
 
-Shapes: B rows, K tokens of this pass, H hidden size, D head size, V vocabulary. A pass appends K entries to the cache and does
-not look back at what lies behind `cache.length`, so rolling back is setting that number.
+Shapes: B rows, K tokens of this pass, H hidden size, D head size, V vocabulary. A pass appends K entries to the cache and
+never reads entries behind `cache.length`, so setting that number rolls the cache back.
 """
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Mask = Tensor | CausalLowerRight | VarlenCausal | None
 
 @dataclass
 class PassShape:
-    """Places and sight of the K tokens of one pass that is not a plain chain (core.sampling.tree makes it)."""
+    """Positions and tree mask of the K tokens of one pass that is not a chain (core.sampling.tree makes it)."""
     depth: Tensor       # [K] int64, position behind the cache's length
-    allowed: Tensor     # [K, K] bool: row may attend to column (itself and its ancestors)
+    tree_mask: Tensor   # [K, K] bool: row may attend to column (itself and its ancestors)
 
 
 class Layer(nn.Module):
@@ -160,7 +160,7 @@ class Decoder(nn.Module):
         if chain:
             mask = window.mask(positions, self.dtype, sliding)
         else:
-            mask = window.tree_mask(shape.allowed, window.length, self.dtype, shape.depth, sliding)
+            mask = window.tree_mask(shape.tree_mask, window.length, self.dtype, shape.depth, sliding)
         return *self.rotary(window, positions), self.per_group(mask)
 
     @property
@@ -198,12 +198,12 @@ class Decoder(nn.Module):
         else:
             query = start + (shape.depth if shape is not None else torch.arange(K, device=self.device))
             key = torch.cat([torch.arange(start, device=self.device), query])
-            allowed = key <= query[:, None]
+            seen = key <= query[:, None]
             if shape is not None:
-                allowed[:, start:] = shape.allowed
+                seen[:, start:] = shape.tree_mask
             if window is not None:
-                allowed &= key > query[:, None] - window
-            mask = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device).masked_fill_(~allowed, -torch.inf)
+                seen &= key > query[:, None] - window
+            mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device).masked_fill_(~seen, -torch.inf)
         return self.per_group(mask)
 
     def _causal(self, start: int, K: int) -> Tensor:

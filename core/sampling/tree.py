@@ -13,7 +13,7 @@ from core.models.host_copy import constant
 
 @dataclass
 class Tree:
-    """N drafted nodes below the root (the last emitted token). Nodes stand behind their parents, siblings in the order of testing."""
+    """N drafted nodes below the root (the last emitted token). A node comes after its parent, siblings in the order of testing."""
     parents: Tensor         # [N] int64, -1 = root
     ancestors: Tensor       # [N, N] bool: column is the row itself or lies above it
     earlier: Tensor         # [N, N] bool: column is a sibling tested before the row
@@ -25,7 +25,7 @@ class Tree:
 
     @classmethod
     def of(cls, parents: Tensor, levels: int) -> Tree:
-        """parents [N]; levels: an upper bound of the depth (known to the host, so that nothing waits for the device)."""
+        """parents [N]; levels: an upper bound of the depth, which the host knows without waiting for the device."""
         n = parents.shape[0]
         ancestors = torch.eye(n, dtype=torch.bool, device=parents.device)
         above = parents
@@ -41,9 +41,9 @@ class Tree:
         """Shape of one pass that feeds `pending` context tokens (the last is the root) and then the N nodes."""
         n = self.parents.shape[0]
         depth = torch.cat([torch.arange(uncached, device=self.parents.device), uncached - 1 + self.depth])
-        allowed = torch.ones(uncached + n, uncached + n, dtype=torch.bool, device=self.parents.device).tril_()
-        allowed[uncached:, uncached:] = self.ancestors
-        return PassShape(depth, allowed)
+        tree_mask = torch.ones(uncached + n, uncached + n, dtype=torch.bool, device=self.parents.device).tril_()
+        tree_mask[uncached:, uncached:] = self.ancestors
+        return PassShape(depth, tree_mask)
 
 
 def parse_shape(text: str) -> tuple[int, ...]:

@@ -114,7 +114,8 @@ class Deterministic(DraftTree):
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("sampling", [Sampling(1.2, top_p=0.95), Sampling(1.0, repetition_penalty=1.8)], ids=["top-p", "penalty"])
+@pytest.mark.parametrize("sampling", [
+    pytest.param(Sampling(1.2, top_p=0.95), id="top-p"), pytest.param(Sampling(1.0, repetition_penalty=1.8), id="penalty", marks=pytest.mark.long)])
 def test_runs_of_the_real_loop_follow_the_target(sampling):
     """400 seeds through Decoding, caches and all."""
     model, draft = tiny.decoder(vocab_size=test_statistics.SIZE), tiny.decoder(7, vocab_size=test_statistics.SIZE)

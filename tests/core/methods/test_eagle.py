@@ -235,7 +235,7 @@ def test_lookup_before_eagle(tmp_path):
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("tree", ["chain", "2x2"])
+@pytest.mark.parametrize("tree", [pytest.param("chain", marks=pytest.mark.long), "2x2"])
 def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
     """Two-token continuations of 300 seeds through loop, caches and all."""
     from tests.core.sampling.test_statistics import PROMPT as START

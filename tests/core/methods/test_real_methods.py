@@ -102,7 +102,8 @@ def remembered(pair, memory, monkeypatch):
 
     def run(ids, cache=None, shape=None, *, hidden=None, layers=None, aux_layers=(), advance=True, real=model.run):
         used, start, n = list(range(len(model.layers)) if layers is None else layers), cache.length, ids.shape[1]
-        at = key(used, list(aux_layers), start, ids, *(() if hidden is None else (hidden,)), *(() if shape is None else (shape.depth, shape.allowed)),
+        at = key(used, list(aux_layers), start, ids, *(() if hidden is None else (hidden,)),
+                 *(() if shape is None else (shape.depth, shape.tree_mask)),
                  cache.k[used, :, :, :start], cache.v[used, :, :, :start])
         if len(memory) > 1500:              # a gigabyte
             memory.clear()

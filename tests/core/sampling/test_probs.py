@@ -171,3 +171,60 @@ def test_draw_follows_the_law_in_any_batch_shape():
     ids = probs.draw(LAW.expand(2, n, 6), u.expand(2, n))
     counts = torch.stack([torch.bincount(row, minlength=6) for row in ids])
     assert torch.equal(counts, (LAW * n).long().expand(2, 6))
+
+
+# -- a row's distribution is a function of that row alone ---------------------------------------------------------------------------
+
+ALONE = {"T": Sampling(0.7), "top-k": Sampling(1.0, top_k=50), "top-p": Sampling(1.0, top_p=0.9), "wide top-p": Sampling(1.5, top_p=0.999),
+         "min-p": Sampling(1.0, min_p=0.05), "penalty": Sampling(1.0, repetition_penalty=1.3), "all": Sampling(1.2, 900, 0.95, 0.001, 1.3)}
+
+
+def coarse(rows: int, seed: int, size: int = 49_152) -> torch.Tensor:
+    """Logits as a bfloat16 head gives them: most tokens share their value with others. Peaked rows beside flat ones."""
+    rng = torch.Generator().manual_seed(seed)
+    return (torch.randn(rows, size, generator=rng) * torch.logspace(-1, 0.8, rows)[:, None]).bfloat16().float()
+
+
+@pytest.fixture(params=[1, 2], ids=["1 thread", "2 threads"])
+def threads(request):
+    torch.set_num_threads(request.param)
+    yield
+    torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("sampling", ALONE.values(), ids=ALONE)
+def test_a_row_does_not_look_at_its_neighbours(threads, sampling, monkeypatch):
+    rows = coarse(5, 3)
+    seen = torch.rand(rows.shape, generator=torch.Generator().manual_seed(1)) < 0.01
+    together = probs.probabilities(probs.scores(rows, sampling, seen), sampling)
+    for guesses in ((512, 8192), (), (64,)):            # however much of the vocabulary is sorted
+        monkeypatch.setattr(probs, "NUCLEUS_GUESSES", guesses)
+        for i in (0, 2, 4):
+            alone = probs.probabilities(probs.scores(rows[i:i + 1], sampling, seen[i:i + 1]), sampling)[0]
+            assert torch.equal(alone, together[i])
+            flat = probs.probabilities(probs.scores(rows[i], sampling, seen[i]), sampling)
+            assert torch.equal(flat, together[i])
+    turned = probs.probabilities(probs.scores(rows.flip(0), sampling, seen.flip(0)), sampling)
+    assert torch.equal(turned.flip(0), together)
+    torch.testing.assert_close(together.sum(-1), torch.ones(5), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("sampling", [Sampling(1.0, top_k=2), Sampling(1.0, top_p=0.5)], ids=["top-k", "top-p"])
+@pytest.mark.parametrize("size", [6, 40_000])
+def test_of_equals_the_lower_ids_stay(sampling, size):
+    row = torch.full((1, size), -torch.inf)
+    row[0, [size - 1, size - 2, 2, 1]] = 0.0
+    for rows in (row, torch.cat([row, torch.zeros_like(row)])):
+        assert probs.probabilities(rows, sampling)[0].nonzero()[:, 0].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("top_p", [5e-324, 1e-46, 1e-30])
+def test_a_top_p_that_the_dtype_rounds_to_0_keeps_one_token(top_p):
+    row = torch.tensor([0.1, 2.0, 1.0])
+    assert probs.probabilities(row, Sampling(1.0, top_p=top_p)).tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("min_p", [5e-324, 1e-46])
+def test_a_min_p_that_the_dtype_rounds_to_0_drops_nothing(min_p):
+    row = torch.tensor([0.1, 2.0, 1.0])
+    torch.testing.assert_close(probs.probabilities(row, Sampling(1.0, min_p=min_p)), row.softmax(-1))

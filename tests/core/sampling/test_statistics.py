@@ -112,8 +112,9 @@ def test_wrong_ways_are_found_out(models, kind):
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize(("name", "sampling"), [("other", Sampling(1.2, top_p=0.95)), ("near", Sampling(1.0, repetition_penalty=1.8)),
-                                                ("scripted", Sampling(1.0))])
+@pytest.mark.parametrize(("name", "sampling"), [
+    ("other", Sampling(1.2, top_p=0.95)), ("scripted", Sampling(1.0)),
+    pytest.param("near", Sampling(1.0, repetition_penalty=1.8), marks=pytest.mark.long)])
 def test_runs_of_the_real_loop_follow_the_target(models, name, sampling):
     """300 seeds through Decoding, proposer, cache and all; three tokens each, so that the first pair is speculative."""
     to = tiny.DecoderTarget(models[0], None, ())

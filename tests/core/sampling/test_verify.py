@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from core.sampling import verify
+from core.sampling.tree import Tree
 
 F64 = torch.float64
 BELOW_ONE = 1 - 2 ** -53
@@ -186,3 +187,53 @@ def test_batch_rows_are_independent():
         for name in ("accepted", "acceptance_prob", "residual", "next_id"):
             torch.testing.assert_close(getattr(together, name)[i], getattr(alone, name))
     assert {int(n) for n in together.accepted.sum(-1)} == {0, 1, 2, 3}
+
+
+# -- what is recorded decides again as it did --------------------------------------------------------------------------------------
+
+
+def drawn(seed: int, n: int, size: int = 50) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """float32 p [n+1, V], q [n, V] and n drafted ids: ratios that a product of floats would round to the other side."""
+    rng = torch.Generator().manual_seed(seed)
+    p, q = (torch.randn(rows, size, generator=rng).softmax(-1) for rows in (n + 1, n))
+    return p, q, torch.multinomial(q, 1, generator=rng)[:, 0]
+
+
+@pytest.mark.parametrize("kind", ["chain", "block", "siblings that are drawn", "siblings that are certain"])
+def test_the_recorded_probability_decides_at_its_very_edge(kind):
+    n, half = 3, torch.tensor(0.5, dtype=F64)
+    flat = Tree.of(torch.tensor([-1, -1, -1]), 1)
+
+    def verify_with(u: torch.Tensor) -> verify.VerifyResult:
+        if kind.startswith("siblings"):
+            return verify.tree(p, q if "drawn" in kind else None, drafted, flat, u, half)
+        return getattr(verify, kind)(p, q, drafted, u, half)
+
+    tried = 0
+    for seed in range(60):
+        p, q, drafted = drawn(seed, n)
+        if kind.startswith("siblings"):
+            drafted = drafted.unique()[:n] if len(drafted.unique()) == n else torch.arange(n)
+            q = q[:1].repeat(n, 1)
+        prob = verify_with(torch.full((n,), 0.999999, dtype=F64)).acceptance_prob.double()
+        for i in range(n):
+            if not 1e-6 < float(prob[i]) < 0.999:
+                continue
+            for u_i, passes in ((prob[i], False), (torch.nextafter(prob[i], torch.zeros_like(prob[i])), True)):
+                # everything before node i is accepted in a chain and rejected beside siblings
+                u = torch.full((n,), 0.9999999 if kind.startswith("siblings") else 0.0, dtype=F64)
+                u[i] = u_i
+                if kind == "block":
+                    u[i + 1:] = 0.9999999
+                v = verify_with(u)
+                before = prob[:i]
+                if kind.startswith("siblings") and bool((before > 0.9999999).any()):
+                    continue
+                if kind in ("chain",) and not bool((before > 0).all()):
+                    continue
+                if kind == "block" and bool((v.acceptance_prob[i + 1:] > 0.9999999).any()):
+                    continue
+                assert torch.equal(v.acceptance_prob.double()[i], prob[i])
+                assert bool(v.accepted[i]) == passes
+                tried += 1
+    assert tried > 40
