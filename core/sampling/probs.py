@@ -82,15 +82,18 @@ def probabilities(scored: Tensor, sampling: Sampling) -> Tensor:
 
 
 def _weights(probs: Tensor) -> Tensor:
-    """[..., V] -> int64 [..., V]: each probability as a share of the row's largest. Sums of them are exact in any order."""
-    bits = 62 - probs.shape[-1].bit_length()
-    return (probs.double() / probs.amax(-1, keepdim=True).double() * 2 ** bits).round_().long()
+    """[..., V] -> int64 [..., V]: each probability in units of `_unit`. Sums of them are exact in any order."""
+    return (probs.double() / _unit(probs)).round_().long()
+
+
+def _unit(probs: Tensor) -> Tensor:
+    """[..., 1] float64: so small a share of the row's largest probability that V of them do not overflow int64."""
+    return probs.amax(-1, keepdim=True).double() / 2 ** (62 - probs.shape[-1].bit_length())
 
 
 def _total(probs: Tensor) -> Tensor:
     """[..., 1]: the row's sum."""
-    bits = 62 - probs.shape[-1].bit_length()
-    return (_weights(probs).sum(-1, keepdim=True).double() / 2 ** bits * probs.amax(-1, keepdim=True).double()).to(probs.dtype)
+    return (_weights(probs).sum(-1, keepdim=True) * _unit(probs)).to(probs.dtype)
 
 
 def _nucleus(probs: Tensor, top_p: float) -> Tensor:
@@ -119,7 +122,7 @@ def _keep_likeliest(probs: Tensor, key: Tensor, smallest: Tensor, count: Tensor)
     """`count` [..., 1] tokens of each row stay: those with key above `smallest` [..., 1], then of those equal to it the lowest ids."""
     above, equal = key > smallest, key == smallest
     ties = count - above.sum(-1, keepdim=True)
-    return torch.where(above | (equal & (equal.cumsum(-1) <= ties)), probs, 0)
+    return torch.where(above | (equal & (equal.cumsum(-1, dtype=torch.int32) <= ties)), probs, 0)
 
 
 def draw(probs: Tensor, u: Tensor) -> Tensor:
