@@ -22,7 +22,7 @@ from core.models.config import DecoderConfig, Unsupported
 from core.models.decoder import Decoder
 from core.models.device import pick_device, pick_dtype
 from core.models.target import DecoderTarget, Target
-from core.models.text import NoText, Text
+from core.models.text import NoText, Text, first_difference
 
 PAIRS = ("smollm2",)
 HASHED = 4 << 30        # larger weights are named by size alone: hashing them would take longer than loading
@@ -187,13 +187,13 @@ def load_model(folder: Path, dtype: torch.dtype, device: torch.device, holds: st
 
 
 def other_text(target: Text | NoText, draft: Text | NoText, name: str) -> str | None:
-    """Why an id that both know does not mean the same text, None where all do (padding beyond the vocabulary does not matter)."""
+    """Why the draft's ids do not mean what the target's do, None where they do (padding beyond the vocabulary does not matter)."""
     if target.size is None or draft.size is None:
         return None
-    for i in range(min(target.size, draft.size)):
-        if target.piece(i) != draft.piece(i):
-            return (f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target; "
-                    "--vocab intersect drafts with the tokens that both have.")
+    i = first_difference(target, draft)
+    if i is not None:
+        return (f"The draft {name} speaks another vocabulary: id {i} is {draft.piece(i)!r} there and {target.piece(i)!r} in the target; "
+                "--vocab intersect drafts with the tokens that both have.")
     if abs(target.size - draft.size) > max(128, target.size // 20):
         return (f"The draft {name} speaks another vocabulary: {draft.size} tokens, the target {target.size}; "
                 "--vocab intersect drafts with the tokens that both have.")

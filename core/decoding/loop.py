@@ -115,7 +115,7 @@ class Decoding:
     @property
     def output_text(self) -> str:
         """The decoded output without special tokens, cut before the first stop string."""
-        return self.stops.cut(self.new_tokens) if self.stop == "stop_string" else self.text.decode(self.new_tokens)
+        return self.stops.cut() if self.stop == "stop_string" else self.text.decode(self.new_tokens)
 
     def __iter__(self) -> Iterator[Round]:
         try:

@@ -3,43 +3,65 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.models.text import NoText, Text
+from core.models.text import INCOMPLETE, NoText, Text
 
-INCOMPLETE = "\ufffd"       # what a decoder writes for a character whose last bytes are still to come
+MOST_WAITING = 8        # tokens held back for a character to become whole; four bytes are the most that one has
 
 
 class StopStrings:
-    """Reads the output token by token. Special tokens count by their name, so that `<|end|>` can be a stop string."""
+    """Reads the output token by token and looks for stop strings in its text.
+
+    Special tokens count by their names, so that `<|end|>` can be a stop string, but `cut` does not return them. Each new token is decoded
+    together with the few tokens before it, because a decoder may treat the first token of a text differently; the work therefore grows
+    linearly with the output.
+    """
 
     def __init__(self, stops: Sequence[str], text: Text | NoText) -> None:
         self.stops, self.text = tuple(stops), text
         self.longest = max(map(len, self.stops), default=0)
-        self.tokens: list[int] = []
-        self._first = 0         # a decoder may treat the first token in another way: decoding starts at tokens that were read already
-        self._read = 0          # tokens whose characters are complete
-        self._prefix = ""       # text of tokens[_first:_read]
-        self._tail = ""         # the last characters read: a stop string may have begun in them
+        self.parts: list[tuple[str, bool]] = []     # what was added to the text, and whether it shows
+        self.tail = ""              # the last characters of `parts`: a stop string may have begun in them
+        self.tokens: list[int] = []                 # all but the special ones
+        self.first = self.read = 0                  # tokens[first:read] are decoded as context, tokens[read:] still wait
+        self.context = ""           # text of tokens[first:read]
+        self.waiting = ""           # text of tokens[read:], which ends inside a character
 
     def push(self, token: int) -> bool:
-        """Whether the output holds a stop string now."""
+        """Whether the output holds a stop string, now that it goes on with `token`."""
         if not self.stops:
             return False
+        if token in self.text.special:
+            found = self._settle() if self.waiting else False
+            return self._add(self.text.piece(token), False) or found
         self.tokens.append(token)
-        text = self.text.decode(self.tokens[self._first:], special=True)
-        recent = self._tail + text[len(self._prefix):]
-        found = any(stop in recent for stop in self.stops)
-        if not text.endswith(INCOMPLETE):
-            self._tail = recent[-(self.longest - 1):] if self.longest > 1 else ""
-            self._first, self._read = self._read, len(self.tokens)
-            self._prefix = self.text.decode(self.tokens[self._first:], special=True)
-        return found
+        self.waiting = self.text.decode(self.tokens[self.first:])[len(self.context):]
+        if self.waiting.endswith(INCOMPLETE) and len(self.tokens) - self.read <= MOST_WAITING:
+            return self._holds(self.tail + self.waiting.rstrip(INCOMPLETE))
+        return self._settle()
 
-    def cut(self, tokens: Sequence[int]) -> str:
-        """The decoded output without special tokens, cut before the first stop string."""
-        whole = self.text.decode(tokens, special=True)
-        start = min((whole.find(stop) for stop in self.stops if stop in whole), default=len(whole))
-        n = next((i for i in range(len(tokens) + 1) if len(self.text.decode(tokens[:i], special=True)) > start), len(tokens))
-        shown, inside = self.text.decode(tokens[:n]), len(self.text.decode(tokens[:n], special=True)) - start
-        if n and self.text.decode(tokens[n - 1:n]) == "":        # the stop string begins in a special token, which is not shown
-            return shown
-        return shown[:len(shown) - inside] if inside > 0 else shown
+    def cut(self) -> str:
+        """The output's text without special tokens, up to the first stop string."""
+        parts = [*self.parts, (self.waiting, True)]
+        whole = "".join(text for text, _ in parts)
+        left = min((whole.find(stop) for stop in self.stops if stop in whole), default=len(whole))
+        shown = ""
+        for text, shows in parts:
+            shown += text[:left] if shows else ""
+            left = max(0, left - len(text))
+        return shown
+
+    def _settle(self) -> bool:
+        """Take the waiting text as it is."""
+        text, self.waiting = self.waiting, ""
+        self.first, self.read = self.read, len(self.tokens)
+        self.context = self.text.decode(self.tokens[self.first:])
+        return self._add(text, True)
+
+    def _add(self, text: str, shows: bool) -> bool:
+        recent = self.tail + text
+        self.parts.append((text, shows))
+        self.tail = recent[max(0, len(recent) - self.longest + 1):]
+        return self._holds(recent)
+
+    def _holds(self, text: str) -> bool:
+        return any(stop in text for stop in self.stops)

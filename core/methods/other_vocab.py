@@ -13,7 +13,7 @@ from core.methods.draft_model import not_ours
 from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder
 from core.models.host_copy import to_device
-from core.models.text import NoText, Text
+from core.models.text import INCOMPLETE, NoText, Text
 
 LEAST = 0.2         # of the smaller vocabulary: with less in common the renormalised distribution says little about the text
 ROOM = 4            # draft positions held for each target position: its tokens may be shorter
@@ -61,7 +61,8 @@ class OtherVocab(Proposer):
         self.direct = not_ours(model)
         pairs = shared(draft, target, model.config.vocab_size, vocab_size, name)
         self.rows, self.ids = (torch.tensor(x, device=model.device) for x in zip(*pairs))
-        self.kept_special = {t for t in target.added if draft.tokenizer.token_to_id(target.piece(t)) is not None}
+        known = {draft.piece(t) for t in draft.added}
+        self.unknown = {t for t in target.special if target.piece(t) not in known}      # special tokens that the draft has never heard of
 
     def begin(self, ctx: Context) -> None:
         self.room = min(self.model.config.max_positions, ROOM * ctx.capacity)
@@ -88,9 +89,8 @@ class OtherVocab(Proposer):
 
     def read(self, tokens: list[int]) -> list[int]:
         """Target tokens -> the draft's tokens of the same text; [] while it ends inside a character."""
-        words = [t for t in tokens if t not in self.target.added or t in self.kept_special]
-        text = self.target.tokenizer.decode(words, skip_special_tokens=False)
-        if text.endswith("\ufffd"):
+        text = self.target.decode([t for t in tokens if t not in self.unknown], special=True)
+        if text.endswith(INCOMPLETE):
             return []
         ids = self.draft.encode(text)
         return ids[1:] if len(ids) > 1 and ids[0] == ids[1] and ids[0] in self.draft.added else ids     # the text brought its own BOS
@@ -103,11 +103,12 @@ def shared(draft: Text | NoText, target: Text | NoText, draft_size: int, vocab_s
                         "has no tokenizer.")
     by_piece: dict[tuple[str, bool], int] = {}
     for d in range(min(draft.size, draft_size)):
-        by_piece.setdefault((draft.piece(d), d in draft.added), d)
+        if draft.name(d) is not None:
+            by_piece.setdefault((draft.piece(d), d in draft.special), d)
     pairs, used = [], set()
     for t in range(min(target.size, vocab_size)):
-        d = by_piece.get((target.piece(t), t in target.added))
-        if d is not None and d not in used:
+        d = by_piece.get((target.piece(t), t in target.special))
+        if d is not None and d not in used and target.name(t) is not None:
             pairs.append((d, t))
             used.add(d)
     smaller = min(draft.size, target.size)

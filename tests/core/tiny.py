@@ -17,6 +17,7 @@ from core.methods.early_exit import EarlyExit
 from core.models.config import DecoderConfig
 from core.models.decoder import Decoder
 from core.models.target import DecoderTarget
+from core.models.text import Text
 from core.sampling import probs
 from core.sampling.probs import Sampling
 from core.trace import Round
@@ -85,6 +86,25 @@ def tokenizer(extra: tuple[str, ...] = ()) -> Any:
     out.decoder = decoders.ByteLevel()
     out.add_special_tokens([AddedToken(t, special=True) for t in SPECIALS])
     return out
+
+
+def sentencepiece() -> Any:
+    """BPE in the manner of Llama 2: `\u2581` for a space, one put in front of every text, byte tokens for what is not in the vocabulary."""
+    from tokenizers import Tokenizer, decoders, models, normalizers
+    letters = [chr(c) for c in range(97, 123)]
+    pieces = ["<unk>", "<s>", "</s>", "\u2581<PRE>", *(f"<0x{b:02X}>" for b in range(256)), "\u2581", *letters, "\u2581a", "ab", "\u2581ab"]
+    out = Tokenizer(models.BPE(vocab={p: i for i, p in enumerate(pieces)}, merges=[("a", "b"), ("\u2581", "ab"), ("\u2581", "a")], unk_token="<unk>",
+                               fuse_unk=True, byte_fallback=True))
+    out.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    out.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    out.add_special_tokens(pieces[:4])
+    return out
+
+
+def text(made: Any, **config: Any) -> Text:
+    """A tokenizer of the `tokenizers` library as core reads it. config: what would stand in tokenizer_config.json."""
+    from transformers import PreTrainedTokenizerFast
+    return Text(PreTrainedTokenizerFast(tokenizer_object=made, **config))
 
 
 def logits_after(model: Decoder, tokens: list[int]) -> Tensor:

@@ -102,6 +102,7 @@ class Letters:
     """A fake tokenizer of bytes: id -> bytes."""
 
     size = 20
+    special = frozenset()
 
     def __init__(self, pieces: dict[int, bytes]) -> None:
         self.pieces = pieces

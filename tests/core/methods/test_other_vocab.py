@@ -31,7 +31,7 @@ def text(pieces, specials: tuple[str, ...] = ()) -> Text:
     out.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     out.decoder = decoders.ByteLevel()
     out.add_special_tokens([AddedToken(s, special=True) for s in specials])
-    return Text(out)
+    return tiny.text(out)
 
 
 TARGET = text(LETTERS)
@@ -146,7 +146,7 @@ def test_what_is_shared():
     metaspace = Tokenizer(models.WordLevel({"\u2581a": 0, "b": 1, "c": 2, "\u2581": 3}, unk_token="b"))
     metaspace.pre_tokenizer, metaspace.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
     spaced = text(["b", "\u0120a", "a", "\u0120"])                                           # trap 27: " a" and "▁a" are the same text
-    assert shared(Text(metaspace), spaced, 4, 4, "d") == [(1, 0), (0, 1), (3, 3)]
+    assert shared(tiny.text(metaspace), spaced, 4, 4, "d") == [(1, 0), (0, 1), (3, 3)]
 
 
 def test_special_tokens_are_shared_by_name_alone():
@@ -157,6 +157,26 @@ def test_special_tokens_are_shared_by_name_alone():
     assert proposer.read([0, 2, 1, 3]) == [0, 2, 3]                                      # a special token the draft has never heard of is left out
 
 
+def test_words_that_were_added_are_text():
+    """Blanks that one vocabulary has as an added token (Phi's, GPT-NeoX's) and the other as an ordinary one are shared, and read by the draft."""
+    blanks = text(LETTERS[:8])
+    blanks.tokenizer.add_tokens([AddedToken("  ", special=False, normalized=False)])
+    ours, theirs = Text(blanks.tokenizer), text([*LETTERS[:8], "\u0120", "\u0120\u0120"])
+    assert ours.added == {8} and not ours.special
+    assert shared(theirs, ours, 10, 10, "d") == [*((i, i) for i in range(8)), (9, 8)]
+    assert shared(ours, theirs, 10, 10, "d") == [*((i, i) for i in range(8)), (8, 9)]
+    own = text([*LETTERS[:8], "\u0120"])
+    assert OtherVocab(tiny.decoder(vocab_size=9), own, ours, 9, "d").read([0, 8, 1]) == [0, 8, 8, 1]
+
+
+def test_an_id_without_a_token_is_not_shared():
+    vocab = {p: i for i, p in enumerate("abcdefgh")} | {"i": 9}
+    out = Tokenizer(models.BPE(vocab=vocab, merges=[]))
+    out.decoder = decoders.ByteLevel()
+    with_hole = tiny.text(out)
+    assert with_hole.size == 10 and shared(with_hole, with_hole, 10, 10, "d") == [(i, i) for i in [*range(8), 9]]
+
+
 @pytest.mark.parametrize(("draft", "said"), [(text("uvwxyz"), "0 of 6"), (text("abuvwxyz0123456789"), "11%"), (NoText(), "no tokenizer")])
 def test_too_little_in_common_is_refused(draft, said):
     with pytest.raises(UserError, match=said):
@@ -165,7 +185,7 @@ def test_too_little_in_common_is_refused(draft, said):
 
 @torch.inference_mode()      # as in a round
 def test_nothing_is_proposed_inside_a_character():
-    full = Text(tiny.tokenizer())
+    full = tiny.text(tiny.tokenizer())
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=258), None, ())
     proposer = OtherVocab(tiny.decoder(7, vocab_size=258), full, full, 258, "d")
     snowman = full.encode("a\u2603")
@@ -178,10 +198,10 @@ def test_nothing_is_proposed_inside_a_character():
 
 def test_through_folders(tmp_path):
     """Without the flag the refusal names it; with it the draft runs; a draft of the same vocabulary is an ordinary one."""
-    to = tiny.checkpoint(tmp_path / "target", tokenizer=TARGET.tokenizer)
-    other = tiny.checkpoint(tmp_path / "other", 7, MERGED.tokenizer)
-    same = tiny.checkpoint(tmp_path / "same", 7, TARGET.tokenizer)
-    strange = tiny.checkpoint(tmp_path / "strange", 7, text("0123456789ABCDEFGHIJ").tokenizer)
+    to = tiny.checkpoint(tmp_path / "target", tokenizer=TARGET.tokenizer.backend_tokenizer)
+    other = tiny.checkpoint(tmp_path / "other", 7, MERGED.tokenizer.backend_tokenizer)
+    same = tiny.checkpoint(tmp_path / "same", 7, TARGET.tokenizer.backend_tokenizer)
+    strange = tiny.checkpoint(tmp_path / "strange", 7, text("0123456789ABCDEFGHIJ").tokenizer.backend_tokenizer)
     pair = load.load(target=str(to), draft=str(other), dtype="float32", device="cpu")
     for order in (["strict", "intersect"], ["intersect", "strict"]):
         for vocab in order:
