@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -53,18 +52,14 @@ SOURCE = Source(
 
 
 def cache_root() -> Path:
-    """SPECSCOPE_CACHE, else `specscope` in the platform's cache folder. Absolute; not created here.
+    """SPECSCOPE_CACHE, else `specscope` in the platform's folder for caches. Absolute; not created here.
     Raises EnvironmentFailure when there is no home folder to put it in."""
+    import platformdirs
+
     try:
         chosen = os.environ.get("SPECSCOPE_CACHE")
-        if chosen:
-            return Path(os.path.abspath(Path(chosen).expanduser()))
-        if sys.platform == "win32":
-            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "specscope"
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches" / "specscope"
-        xdg = os.environ.get("XDG_CACHE_HOME", "")
-        return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "specscope"
+        root = Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("specscope", appauthor=False, opinion=False)
+        return Path(os.path.abspath(root))
     except RuntimeError as error:
         raise EnvironmentFailure("There is no home folder for the model cache: set SPECSCOPE_CACHE to a writable folder.") from error
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.assets import ASSETS
+from core.assets import ASSETS, missing
 from core.checkpoints import embedded, formats, hf_model, memory, presets, quantize, weights
 from core.checkpoints.hf_model import HFModel, HFTarget
 from core.checkpoints.resolve import Progress, readable, resolve
@@ -144,6 +144,8 @@ def _find(pair: str, target: str | None, report: Progress) -> tuple[Path, str, s
         return resolve(target, report), Path(target).name, target, {}, {}
     own = {p.name: p for p in sorted((ASSETS / "smollm2").glob("*")) if (p / "config.json").exists()}
     if pair in PAIRS:
+        if not own:
+            raise missing(ASSETS / "smollm2")
         return embedded.ensure(report), pair, "SmolLM2-135M-Instruct (Q4_1)", own, {}
     preset = presets.get(pair)
     folder = resolve(preset.target, report, preset.target_revision)

@@ -4,25 +4,25 @@ from __future__ import annotations
 import argparse
 import sys
 
-from core.cli import commands
+from core.cli.output import check_writable, give
 from core.errors import UserError
 
 
 def gpu(args: argparse.Namespace) -> int:
-    """Exit code 1 if a method's tokens were not plain decoding's, or a round waited for the device more than once."""
+    """Run every method on this GPU with random weights.
+    Exit code 1 if a method's tokens were not plain decoding's, or a round waited for the device more than once."""
     import torch
     if not torch.cuda.is_available():
         raise UserError("This machine has no CUDA GPU that torch can use: there is nothing to check.")
-    commands.check_writable(args.json)
+    check_writable(args.json)
     from core.gpu_check import run
     result = run.check(torch.device("cuda", torch.cuda.current_device()), args.seconds, report=lambda m: print(m, file=sys.stderr))
-    commands.write_json(args.json, result)
-    if args.json != "-":
-        print(run.table(result))
+    give(args.json, result, run.table(result))
     return 0 if run.passed(result) else 1
 
 
 def presets(args: argparse.Namespace) -> int:
+    """List the ready pairs, and which of them fit this machine's GPU."""
     import torch
 
     from core.checkpoints import memory

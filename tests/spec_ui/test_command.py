@@ -26,7 +26,7 @@ process.stdout.write(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map((run
 
 @pytest.mark.skipif(node() is None or shutil.which("bash") is None, reason="Needs Node (pip install playwright) and bash.")
 def test_a_shell_and_our_parser_read_it_back():
-    from core.cli.main import main  # its options are the methods' own: torch comes with them
+    from core.cli import main  # its options are the methods' own: torch comes with them
 
     runs = []
     for prompt in PROMPTS:

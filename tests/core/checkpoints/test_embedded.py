@@ -338,8 +338,8 @@ def test_read_only_cache_fails_in_words_but_serves_what_it_holds(source, monkeyp
         shutil.rmtree(folder)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder of another platform")
 def test_cache_root_follows_the_environment(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SPECSCOPE_CACHE", "~/x")
     assert embedded.cache_root() == tmp_path / "x"
@@ -348,3 +348,8 @@ def test_cache_root_follows_the_environment(monkeypatch, tmp_path):
     assert embedded.cache_root() == tmp_path / "xdg" / "specscope"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the standard says: ignore it
     assert embedded.cache_root() == tmp_path / ".cache" / "specscope"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert embedded.cache_root() == tmp_path / ".cache" / "specscope"  # where every version has kept it
+    monkeypatch.setenv("SPECSCOPE_CACHE", "~nobody-of-this-name/x")
+    with pytest.raises(EnvironmentFailure, match="no home folder"):
+        embedded.cache_root()

@@ -188,8 +188,8 @@ def test_heads_are_built_before_launch_and_move_with_the_target(place, tmp_path)
         assert len(tiny.emitted(list(run.rounds()))) == 8
 
 
-APP = """
-import importlib.machinery, sys, types
+PAGE = """
+import importlib, importlib.machinery, sys, types
 decorated = []
 
 class Spaces:
@@ -203,13 +203,14 @@ class Spaces:
         return importlib.machinery.ModuleSpec(name, self) if name == "spaces" else None
 
 sys.meta_path.insert(0, Spaces())
-import app
+importlib.import_module(sys.argv[1])
 print("spaces" in sys.modules, decorated)
 """
 
 
+@pytest.mark.parametrize("module", ["app", "spec_ui.serve"])
 @pytest.mark.parametrize(("value", "want"), [("true", "True ['decode', 'calibrate']"), ("", "False []")])
-def test_the_app_imports_spaces_first_where_it_is_a_zerogpu_space_and_never_elsewhere(value, want):
+def test_the_page_imports_spaces_first_where_it_is_a_zerogpu_space_and_never_elsewhere(value, want, module):
     environment = {**os.environ, "SPACES_ZERO_GPU": value, "GRADIO_ANALYTICS_ENABLED": "False"}
-    done = subprocess.run([sys.executable, "-c", APP], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", PAGE, module], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stdout.strip() == want, done.stderr

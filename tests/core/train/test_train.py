@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,15 @@ def test_a_fitted_head_is_a_better_start(kind: str, target: Decoder, texts: Text
     assert loop.measure(made, held, None)["overlap_by_position"][0] > before
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT as Python handles it by itself: a shell that starts this suite in the background may have it ignored, and we inherit that."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_resumed_run_equals_an_uninterrupted_one(kind: str, target: Decoder, texts: Texts, tmp_path: Path) -> None:
     """Ctrl-C in the middle ends the step and keeps everything; the resumed run gives the same numbers bit for bit."""
