@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.checkpoints import weights
+from core.checkpoints import tensor_files, weights
 from core.errors import UserError
 from core.models.config import DecoderConfig
 from core.models.decoder import Decoder
@@ -60,7 +60,7 @@ def load_draft(folder: Path, target: Decoder, dtype: torch.dtype, device: torch.
                         f"this target's is {target.embed.shape[0]} x {target.embed.shape[1]}.")
     if hf["target_fingerprint"] != fingerprint(target.embed):
         raise UserError(f"{folder} was made for another target: the token embedding that it reads differs from this one's.")
-    tensors = weights.read_tensors(folder)
+    tensors = tensor_files.read_folder(folder)
     weights.compare(tensors, plan(config, inputs, rows), str(folder))
     token_ids = tensors.pop(TOKEN_IDS)
     if token_ids.dtype != torch.int64 or int(token_ids[0]) < 0 or int(token_ids[-1]) >= config.vocab_size or bool((token_ids.diff() <= 0).any()):

@@ -7,8 +7,6 @@ kind (Mamba, RWKV, linear attention, hybrids of them) is refused by name: a stat
 from __future__ import annotations
 
 import inspect
-import json
-import struct
 from collections import Counter
 from collections.abc import Sequence
 from importlib import util
@@ -19,10 +17,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.checkpoints import memory, quantize, weights
+from core.checkpoints import memory, quantize, tensor_files, weights
 from core.errors import EnvironmentFailure, UserError
 from core.models.decoder import PassShape
-from core.models.target import PREFILL, ModelTarget
+from core.models.target import ModelTarget, passes
 
 INSTEAD = "Take a model with attention in every layer, such as Llama, Qwen3, Gemma 3, Phi-3 or GPT-NeoX."
 ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")
@@ -121,10 +119,10 @@ class HFTarget(ModelTarget):
         """As DecoderTarget.verify. Raises UserError for aux layers and trees."""
         if aux_layers:
             raise UserError(f"{self.model.name} runs through transformers, which lends no inner states: take lookup, suffix or draft.")
-        while ids.shape[0] - PREFILL >= last:
-            self.model.run(ids[None, :PREFILL], cache, last=1)
-            ids = ids[PREFILL:]
-        return self.model.run(ids[None], cache, shape, last)[0][0, :, :self.vocab_size], {}
+        *first, rest = passes(ids, last)
+        for piece in first:
+            self.model.run(piece[None], cache, last=1)
+        return self.model.run(rest[None], cache, shape, last)[0][0, :, :self.vocab_size], {}
 
 
 def refuse_state(config: Any, stateful: bool) -> None:
@@ -163,7 +161,7 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
     except ImportError:
         raise EnvironmentFailure("This model needs transformers: pip install transformers, or take a Llama-family model.") from None
     kind = weights.read_config(folder).get("model_type")
-    weights.weight_files(folder)
+    files = tensor_files.weight_files(folder)
     try:
         config = AutoConfig.from_pretrained(str(folder), local_files_only=True)
         with torch.device("meta"):
@@ -171,10 +169,10 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
     except Exception as error:      # whatever transformers and its validators make of a strange config, one sentence says so
         raise UserError(f"transformers cannot build a causal LM from {folder} (model type {kind!r}): {_first_line(error)}") from None
     refuse_state(config.get_text_config(decoder=True), getattr(empty, "_is_stateful", False))
-    want = {name: list(t.shape) for name, t in empty.state_dict().items()}
-    for name, shape in stored_shapes(folder).items():       # names that transformers converts while loading are compared there
-        if name in want and want[name] != shape:
-            raise UserError(f"{folder}: tensor {name!r} has shape {tuple(shape)}, the config asks for {tuple(want[name])}.")
+    want = {name: t.shape for name, t in empty.state_dict().items()}
+    for name, stored in tensor_files.headers([f for f in files if f.suffix == ".safetensors"]).items():
+        if want.get(name, stored.shape) != stored.shape:        # names that transformers converts while loading are compared there
+            raise UserError(f"{folder}: tensor {name!r} has shape {tuple(stored.shape)}, transformers' model of this config {tuple(want[name])}.")
     spread, place = False, {}
     try:
         memory.need(folder.name, memory.sizes({n: p.shape for n, p in empty.named_parameters()}, dtype), dtype, device, quantize_to)
@@ -199,20 +197,6 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
     if quantize_to:
         return HFModel(model, folder.name, None, {"quantize": quantize.apply(model, quantize_to, device, dtype, model.get_output_embeddings())})
     return HFModel(model.to(device), folder.name)
-
-
-def stored_shapes(folder: Path) -> dict[str, list[int]]:
-    """Name -> shape from the headers of the safetensors files: nothing else of them is read."""
-    shapes: dict[str, list[int]] = {}
-    for file in weights.weight_files(folder):
-        if file.suffix == ".safetensors":
-            try:
-                with file.open("rb") as stream:
-                    header = json.loads(stream.read(struct.unpack("<Q", stream.read(8))[0]))
-                shapes |= {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
-            except (OSError, ValueError, KeyError, TypeError, struct.error, MemoryError, OverflowError):
-                raise UserError(f"{file} cannot be read as weights; download it again.") from None
-    return shapes
 
 
 def _first_line(error: Exception) -> str:

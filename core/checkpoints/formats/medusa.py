@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from core.checkpoints import weights
+from core.checkpoints import tensor_files, weights
 from core.checkpoints.formats import files
 from core.errors import UserError
 from core.models.config import DecoderConfig
@@ -48,7 +48,8 @@ def read(folder: Path, kind: str, target: DecoderConfig, device: torch.device | 
 def base(folder: Path, dtype: torch.dtype, device: torch.device | str) -> Decoder:
     """The model that a Medusa 1.0 folder holds beside its heads."""
     config = DecoderConfig.from_hf(weights.read_config(folder))
-    tensors = {name: t for name, t in weights.read_tensors(folder).items() if not name.startswith(PREFIX)}
+    found = tensor_files.headers(tensor_files.weight_files(folder))
+    tensors = tensor_files.read_folder(folder, {name for name in found if not name.startswith(PREFIX)})
     return weights.build(config, tensors, str(folder), dtype, device)
 
 

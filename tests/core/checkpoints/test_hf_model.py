@@ -133,10 +133,9 @@ def test_stopping_and_state(name):
 
 
 def test_a_long_prompt_goes_through_in_parts(monkeypatch):
-    from core.checkpoints import hf_model
     to = target("gpt2")
     whole = to.verify(torch.tensor(PROMPT * 3), to.new_cache(40), 2)[0]
-    monkeypatch.setattr(hf_model, "PREFILL", 8)
+    monkeypatch.setattr("core.models.target.PREFILL", 8)
     cache = to.new_cache(40)
     torch.testing.assert_close(to.verify(torch.tensor(PROMPT * 3), cache, 2)[0], whole, rtol=0, atol=1e-10)
     assert cache.length == 36 and cache.nbytes == 2 * 2 * 36 * 32 * 8
