@@ -46,13 +46,13 @@ def plan(config: DecoderConfig, head_size: int | None = None) -> dict[str, tuple
     return want
 
 
-def compare(tensors: dict[str, Tensor], want: dict[str, tuple[int, ...]], where: str) -> None:
-    """Raises UserError naming the first missing, unexpected or misshapen tensor."""
+def compare(tensors: dict[str, Tensor], want: dict[str, tuple[int, ...]], where: str, origin: str = "the config") -> None:
+    """Raises UserError naming the first missing, unexpected or misshapen tensor. origin: who wants these (DecoderConfig.origin)."""
     for name, shape in want.items():
         if name not in tensors:
             raise UserError(f"{where}: tensor {name!r} is missing.")
         if tuple(tensors[name].shape) != shape:
-            raise UserError(f"{where}: tensor {name!r} has shape {tuple(tensors[name].shape)}, the config asks for {shape}.")
+            raise UserError(f"{where}: tensor {name!r} has shape {tuple(tensors[name].shape)}, {origin} asks for {shape}.")
     for name in tensors:
         if name not in want and not name.endswith(IGNORED):
             raise UserError(f"{where}: unexpected tensor {name!r}.")
@@ -66,7 +66,7 @@ def build(config: DecoderConfig, tensors: dict[str, Tensor], where: str, dtype: 
         embed = tensors.get("model.embed_tokens.weight")
         if embed is not None and not torch.equal(tensors.pop("lm_head.weight"), embed):
             raise UserError(f"{where}: the config ties the head to the embedding, but 'lm_head.weight' differs from it.")
-    compare(tensors, plan(config, head_size), where)
+    compare(tensors, plan(config, head_size), where, config.origin)
     for name, tensor in tensors.items():
         tensor_files.refuse_quantised(name, tensor, where)
     with torch.device("meta"):

@@ -27,12 +27,12 @@ def headers(folder: Path) -> dict[str, Tensor]:
 
 
 def tensors(folder: Path, want: dict[str, tuple[int, ...]], optional: dict[str, tuple[int, ...]], device: torch.device | str,
-            found: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors of `want` and those of `optional` that are there, in the file's dtypes, on `device`. found: `headers`.
+            found: dict[str, Tensor], origin: str = "the config") -> dict[str, Tensor]:
+    """The tensors of `want` and those of `optional` that are there, in the file's dtypes, on `device`. found: `headers`. origin: who wants them.
 
     Raises UserError naming the first tensor that is missing, unexpected or of another shape, before any of them is read.
     """
-    weights.compare(found, want | {name: shape for name, shape in optional.items() if name in found}, str(folder))
+    weights.compare(found, want | {name: shape for name, shape in optional.items() if name in found}, str(folder), origin)
     return numbers(folder, [name for name in found if not name.endswith(weights.IGNORED)], device)
 
 
