@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 
 from core.checkpoints import memory, quantize, tensor_files, weights
+from core.checkpoints.hf_limits import INSTEAD, first_position, longest, refuse_state
 from core.errors import EnvironmentFailure, UserError
+from core.models.config_values import end_ids
 from core.models.decoder import PassShape
 from core.models.target import ModelTarget, passes
 
-INSTEAD = "Take a model with attention in every layer, such as Llama, Qwen3, Gemma 3, Phi-3 or GPT-NeoX."
-ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")
 TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.05}     # of the largest logit
 
 
@@ -60,12 +60,13 @@ class HFModel:
         self.model, self.name, self._device, self.notes = model.eval(), name, device, notes or {}
         config = model.config.get_text_config(decoder=True)
         refuse_state(config, getattr(model, "_is_stateful", False))
-        eos = getattr(config, "eos_token_id", None)
+        generation = getattr(model, "generation_config", None)     # transformers' choice among generation_config.json and all parts of config.json
         head = model.get_output_embeddings()
+        self.first = first_position(model)
         self.config = SimpleNamespace(
             vocab_size=head.weight.shape[0] if head is not None else config.vocab_size,
-            max_positions=longest(config),
-            eos_ids=tuple(eos if isinstance(eos, list) else [] if eos is None else [eos]))
+            max_positions=longest(config, self.first),
+            eos_ids=end_ids(getattr(generation, "eos_token_id", None), name))
         known = inspect.signature(model.forward).parameters
         self.cache_name = "cache" if "cache" in known else "past_key_values"        # renamed in transformers 5
         self.keeps, self.places = "logits_to_keep" in known, "position_ids" in known
@@ -87,7 +88,7 @@ class HFModel:
         if shape is not None:
             raise UserError(f"{self.name} runs through transformers, which drafts and verifies chains only: leave --tree out.")
         start, keep = cache.length, {"logits_to_keep": last} if self.keeps and last else {}
-        positions = torch.arange(start, start + ids.shape[1], device=ids.device)[None]
+        positions = torch.arange(start, start + ids.shape[1], device=ids.device)[None] + self.first
         extra = {"position_ids": positions} if self.places else {}
         out = self.model(input_ids=ids, use_cache=True, **{self.cache_name: cache.inner}, **keep, **extra)
         return out.logits[:, -last:] if last else out.logits, {}
@@ -97,16 +98,23 @@ class HFModel:
 
     @torch.inference_mode()
     def refuse_broken_rollback(self) -> None:
-        """Try it once: three tokens, two of them taken back and others fed, must give what a fresh pass gives."""
+        """Try it once: three tokens, two of them taken back and others fed, must give what a fresh pass gives. Raises UserError."""
         a, b, c, d = (torch.tensor([[i % self.config.vocab_size]], device=self.device) for i in (11, 12, 13, 14))
         cache, fresh = self.new_cache(8), self.new_cache(8)
-        self.run(torch.cat([a, b, c], 1), cache)
-        grown = cache.length
-        if grown == 3:
-            cache.truncate(1)
-            got, want = self.run(torch.cat([d, b], 1), cache)[0][0, -1], self.run(torch.cat([a, d, b], 1), fresh)[0][0, -1]
-            if bool((got - want).abs().max() <= TOLERANCE.get(self.dtype, 0.1) * want.abs().max().clamp_min(1)) or not bool(want.isfinite().all()):
-                return
+        try:
+            want = self.run(torch.cat([a, d, b], 1), fresh)[0][0, -1]
+            self.run(torch.cat([a, b, c], 1), cache)
+            if cache.length == 3:
+                cache.truncate(1)
+                got = self.run(torch.cat([d, b], 1), cache)[0][0, -1]
+                close = (got - want).abs().max() <= TOLERANCE.get(self.dtype, 0.1) * want.abs().max().clamp_min(1)
+                if bool(close) or not bool(want.isfinite().all()):
+                    return
+        except Exception as error:      # of any kind: a dtype without a kernel, a context of two tokens, a language that must be set first
+            if memory.is_out(error):
+                raise
+            raise UserError(f"{self.name}: transformers fails to run it in {str(self.dtype).removeprefix('torch.')} on {self.device} "
+                            f"({type(error).__name__}: {_first_line(error)[:-1]}).") from None
         raise UserError(f"{self.name}: its cache cannot be rolled back (tried on three tokens), which every method here relies on, plain "
                         f"decoding included. {INSTEAD}")
 
@@ -123,27 +131,6 @@ class HFTarget(ModelTarget):
         for piece in first:
             self.model.run(piece[None], cache, last=1)
         return self.model.run(rest[None], cache, shape, last)[0][0, :, :self.vocab_size], {}
-
-
-def refuse_state(config: Any, stateful: bool) -> None:
-    """Raises UserError for a model that keeps more than keys and values."""
-    kinds = [k for k in dict.fromkeys(getattr(config, "layer_types", None) or ()) if k not in ATTENTION]
-    if stateful or kinds:
-        what = f"layers of kind {', '.join(kinds)}" if kinds else "layers with a recurrent state"
-        raise UserError(f"Model type {config.model_type!r} has {what}, which cannot take back a rejected token; no method is offered for it, plain "
-                        f"included, since all share one cache. {INSTEAD}")
-    if getattr(config, "is_encoder_decoder", False):
-        raise UserError(f"Model type {config.model_type!r} has an encoder; only decoders that continue a text can run. {INSTEAD}")
-
-
-def longest(config: Any) -> int:
-    """Positions the model may reach; up to where its RoPE is rescaled by the length of the text, since cached keys would not follow."""
-    most = getattr(config, "max_position_embeddings", None) or 2048
-    given = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    for rope in (given, *(part for part in given.values() if isinstance(part, dict))):
-        if rope.get("rope_type", rope.get("type")) in ("dynamic", "longrope"):
-            most = min(most, rope.get("original_max_position_embeddings") or getattr(config, "original_max_position_embeddings", None) or most)
-    return most
 
 
 def can_spread() -> bool:

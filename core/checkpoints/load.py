@@ -19,6 +19,7 @@ from core.errors import EnvironmentFailure, UserError
 from core.json_file import read_object
 from core.models import linear
 from core.models.config import DecoderConfig, Unsupported
+from core.models.config_values import end_ids
 from core.models.decoder import Decoder
 from core.models.device import pick_device, pick_dtype
 from core.models.target import DecoderTarget, Target
@@ -200,12 +201,14 @@ def other_text(target: Text | NoText, draft: Text | NoText, name: str) -> str | 
     return None
 
 
-def eos_ids(folder: Path, config: DecoderConfig) -> tuple[int, ...]:
-    """generation_config.json knows every end token of a chat model; config.json often only one."""
-    if (folder / "generation_config.json").exists():
-        eos = read_object(folder / "generation_config.json").get("eos_token_id")
-        if eos is not None:
-            return tuple(eos if isinstance(eos, list) else [eos])
+def eos_ids(folder: Path, config: Any) -> tuple[int, ...]:
+    """The ids that end a run, as transformers has them: generation_config.json decides alone where there is one, else `config.eos_ids`.
+
+    Raises UserError for what is no token id.
+    """
+    file = folder / "generation_config.json"
+    if file.exists():
+        return end_ids(read_object(file).get("eos_token_id"), str(file))
     return config.eos_ids
 
 

@@ -9,7 +9,8 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from core.checkpoints import load
-from core.checkpoints.hf_model import HFModel, HFTarget, longest
+from core.checkpoints.hf_limits import longest
+from core.checkpoints.hf_model import HFModel, HFTarget
 from core.cli import main
 from core.decoding.loop import Decoding, Options
 from core.errors import UserError

@@ -32,12 +32,6 @@ def test_a_folder_becomes_a_target(folder):
     assert pair.weights == {str(folder): want}
 
 
-@pytest.mark.parametrize(("eos", "want"), [(1, (1,)), ([1, 2], (1, 2)), (None, (0,))])
-def test_generation_config_knows_the_end_tokens(folder, eos, want):
-    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": eos}))
-    assert open_pair(folder).target.eos_ids == want
-
-
 def test_without_a_tokenizer_all_rows_of_the_head_count(tmp_path):
     pair = open_pair(tiny.checkpoint(tmp_path / "bare"))
     assert isinstance(pair.text, NoText) and pair.target.vocab_size == 20
