@@ -52,7 +52,7 @@ def from_gguf(path: Path, report: Progress) -> Path:
     """A GGUF file -> its converted folder in the cache, made once per file content."""
     from core.checkpoints import gguf_model  # wants numpy, which a check of the GPU does without
     stamp = path.stat()
-    key = hashlib.sha256(f"{path.resolve()}:{stamp.st_size}:{stamp.st_mtime_ns}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{gguf_model.FORMAT}:{path.resolve()}:{stamp.st_size}:{stamp.st_mtime_ns}".encode()).hexdigest()[:16]
     root = embedded.cache_root()
     folder = root / f"gguf-{key}"
     if (folder / "config.json").exists():

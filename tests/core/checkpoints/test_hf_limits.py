@@ -82,7 +82,7 @@ def test_every_causal_model_gives_its_limit_under_a_name_that_is_known():
 
 
 def test_a_model_whose_limit_has_another_name_is_refused():
-    with pytest.raises(UserError, match="'new'.*longest context.*max_seq_len"):
+    with pytest.raises(UserError, match=r"'new'.*longest context.*max_seq_len"):
         longest(type("Config", (), {"model_type": "new", "window_length": 9})())
     with pytest.raises(UserError, match="longest context"):
         longest(type("Config", (), {"model_type": "new", "max_position_embeddings": "9"})())
