@@ -30,7 +30,6 @@ class MedusaTensors:
     blocks: list[list[tuple[Tensor, Tensor | None]]]    # [head][layer] -> weight [H, H], bias [H] or None
     lm_heads: list[Tensor]                              # [R, H] each; one for all heads; none: the target's own
     token_map: Tensor | None = None                     # [R] int64, target id of each row; None: the same ids
-    logit_scale: float = 1.0
     accuracy: list[list[float]] | None = None           # [head][rank], how often that guess is right; ours, from config.json
 
 
@@ -97,7 +96,7 @@ def _read_vllm(folder: Path, config: dict, found: dict[str, Tensor], target: Dec
         raise UserError(f"{folder} was made for a target with {config['vocab_size']} token ids; this target has {V}.")
     rows = config.get("truncated_vocab_size") or V
     bias = any(name.startswith("blocks.") and name.endswith(".bias") for name in found)
-    scale = config.get("logit_scale", 1.0)
+    scale = config.get("logit_scale", 1.0)      # not used: above 0 it moves no token's rank, and ranks are all that Medusa drafts by
     if type(scale) not in (int, float) or not 0 < scale < float("inf"):
         raise UserError(f"{folder}: logit_scale must be a number above 0, not {scale!r}.")
     want: dict[str, tuple[int, ...]] = {}
@@ -118,7 +117,7 @@ def _read_vllm(folder: Path, config: dict, found: dict[str, Tensor], target: Dec
             raise UserError(f"{folder}: 'token_map' must hold {rows} different ids of the target (0 to {V - 1}).")
         token_map = token_map.long()
     blocks = [[(tensors[f"blocks.{h}.layers.{l}.weight"], tensors.get(f"blocks.{h}.layers.{l}.bias")) for l in range(layers)] for h in range(heads)]
-    return MedusaTensors(blocks, [tensors[name] for name in outputs], token_map, float(scale))
+    return MedusaTensors(blocks, [tensors[name] for name in outputs], token_map)
 
 
 def _is_table(table: object, heads: int) -> bool:
