@@ -30,6 +30,7 @@ BLOCK_TENSORS = {
     "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
     "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 }  # fmt: skip
+# of Llama 3 and Qwen 2: contractions, letters, digits (the gap), other signs, line ends, spaces
 _WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 # tokenizer.ggml.pre -> the regex that cuts text before byte-level BPE; None: one digit at a time, then GPT-2's own regex.
 PRE_TOKENIZERS = {"smollm": None, "llama-bpe": _WORDS % r"\p{N}{1,3}", "qwen2": _WORDS % r"\p{N}"}
@@ -106,6 +107,7 @@ def _open(path: Path) -> Any:
 
 
 def _hf_name(name: str) -> str:
+    """GGUF's name of a tensor -> transformers'. Raises UserError."""
     block = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(weight|bias)", name)
     if block and block[2] in BLOCK_TENSORS:
         return f"model.layers.{block[1]}.{BLOCK_TENSORS[block[2]]}.{block[3]}"

@@ -1,8 +1,8 @@
-"""Any other causal LM of transformers (GPT-2, OPT, GPT-NeoX, Gemma, Phi-3, ...) for the methods that need no inner access.
+"""Any other causal LM of transformers (GPT-2, OPT, GPT-NeoX, Gemma, Phi-3, ...), for the methods that need no hidden states of the target.
 
-Its cache keeps the keys and values of every layer to their full length, also of layers that attend through a sliding window:
-transformers masks what lies outside the window, so that rolling back stays exact past it. What keeps a state of any other
-kind (Mamba, RWKV, linear attention, hybrids of them) is refused by name: a state cannot forget its last tokens.
+The cache keeps the keys and values of every layer to their full length, also of layers that attend through a sliding window:
+transformers masks what lies outside the window, so that rolling back stays exact past it. A model that keeps a state of any other
+kind (Mamba, RWKV, linear attention, hybrids of them) is refused by name: such a state cannot forget its last tokens.
 """
 from __future__ import annotations
 
@@ -53,14 +53,17 @@ class HFCache:
 
 
 class HFModel:
-    """The part of Decoder's interface that a draft model needs: `run` gives logits already, `logits` hands them through."""
+    """The part of Decoder's interface that targets and draft models need: `run` returns logits at once, `logits` passes them on."""
 
     def __init__(self, model: Any, name: str, device: torch.device | None = None, notes: dict[str, Any] | None = None) -> None:
-        """device: where its inputs go, for a model spread over several. Raises UserError if the model's cache cannot be rolled back."""
+        """device: where the token ids go, of a model spread over several devices (None: the model's own). notes: for the trace's `run`.
+
+        Raises UserError for a model whose cache cannot be rolled back, or whose longest context is not known.
+        """
         self.model, self.name, self._device, self.notes = model.eval(), name, device, notes or {}
         config = model.config.get_text_config(decoder=True)
         refuse_state(config, getattr(model, "_is_stateful", False))
-        generation = getattr(model, "generation_config", None)     # transformers' choice among generation_config.json and all parts of config.json
+        generation = getattr(model, "generation_config", None)      # transformers' choice of generation_config.json or a part of config.json
         head = model.get_output_embeddings()
         self.first = first_position(model)
         self.config = SimpleNamespace(
@@ -69,7 +72,7 @@ class HFModel:
             eos_ids=end_ids(getattr(generation, "eos_token_id", None), name))
         known = inspect.signature(model.forward).parameters
         self.cache_name = "cache" if "cache" in known else "past_key_values"        # renamed in transformers 5
-        self.keeps, self.places = "logits_to_keep" in known, "position_ids" in known
+        self.takes_last, self.takes_positions = "logits_to_keep" in known, "position_ids" in known
         self.refuse_broken_rollback()
 
     @property
@@ -87,13 +90,14 @@ class HFModel:
         """ids [1, K] -> logits [1, K, V] (of the last positions alone if `last`); appends K entries to the cache."""
         if shape is not None:
             raise UserError(f"{self.name} runs through transformers, which drafts and verifies chains only: leave --tree out.")
-        start, keep = cache.length, {"logits_to_keep": last} if self.keeps and last else {}
+        start, keep = cache.length, {"logits_to_keep": last} if self.takes_last and last else {}
         positions = torch.arange(start, start + ids.shape[1], device=ids.device)[None] + self.first
-        extra = {"position_ids": positions} if self.places else {}
+        extra = {"position_ids": positions} if self.takes_positions else {}
         out = self.model(input_ids=ids, use_cache=True, **{self.cache_name: cache.inner}, **keep, **extra)
         return out.logits[:, -last:] if last else out.logits, {}
 
     def logits(self, hidden: Tensor) -> Tensor:
+        """What `run` returned, which are logits already."""
         return hidden
 
     @torch.inference_mode()
@@ -126,7 +130,7 @@ class HFTarget(ModelTarget):
                aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
         """As DecoderTarget.verify. Raises UserError for aux layers and trees."""
         if aux_layers:
-            raise UserError(f"{self.model.name} runs through transformers, which lends no inner states: take lookup, suffix or draft.")
+            raise UserError(f"{self.model.name} runs through transformers, which gives no hidden states of its layers: take lookup, suffix or draft.")
         *first, rest = passes(ids, last)
         for piece in first:
             self.model.run(piece[None], cache, last=1)
@@ -150,9 +154,9 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
     kind = weights.read_config(folder).get("model_type")
     files = tensor_files.weight_files(folder)
     try:
-        config = AutoConfig.from_pretrained(str(folder), local_files_only=True)
+        config = AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)       # None would ask the user
         with torch.device("meta"):
-            empty = AutoModelForCausalLM.from_config(config)
+            empty = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     except Exception as error:      # whatever transformers and its validators make of a strange config, one sentence says so
         raise UserError(f"transformers cannot build a causal LM from {folder} (model type {kind!r}): {_first_line(error)}") from None
     refuse_state(config.get_text_config(decoder=True), getattr(empty, "_is_stateful", False))
@@ -168,10 +172,11 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
             raise memory.TooLarge(f"{str(error)[:-1]}; with accelerate installed it could be spread over more GPUs and main memory.") from None
         spread, place = True, {"device_map": "auto"}
     try:
-        model, info = AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, local_files_only=True, output_loading_info=True, **place)
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
-    except (ValueError, KeyError, TypeError, OSError, ImportError, RuntimeError) as error:
+        model, info = AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, local_files_only=True, trust_remote_code=False,
+                                                           output_loading_info=True, **place)
+    except Exception as error:
+        if memory.is_out(error):
+            raise
         raise UserError(f"{folder} cannot be loaded by transformers: {_first_line(error)}") from None
     for what, is_ in (("missing_keys", "is missing"), ("unexpected_keys", "is unexpected"), ("mismatched_keys", "has another shape")):
         names = sorted(map(str, info.get(what) or ()))

@@ -31,7 +31,7 @@ HASHED = 4 << 30        # larger weights are named by size alone: hashing them w
 
 @dataclass
 class Pair:
-    """A target and its possible drafts. `drafts`: method -> folder; a Decoder is built from it when first asked for."""
+    """A target and its possible drafts. drafts: method -> folder, read when the method is first used. weights: name -> what `fingerprint` says."""
     name: str
     target_name: str
     target: Target
@@ -43,6 +43,7 @@ class Pair:
     _loaded: dict[str, Any] = field(default_factory=dict)
 
     def draft_name(self, method: str) -> str | None:
+        """What the record calls this method's draft: a Hub id, the folder's name, or ours behind its target's; None without one."""
         folder = self.drafts.get(method)
         return f"{folder.parent.name}/{method}" if folder and folder.is_relative_to(ASSETS) else readable(folder) if folder else None
 
@@ -54,7 +55,7 @@ class Pair:
         return self.draft_of_any_text()
 
     def draft_of_any_text(self) -> tuple[Decoder | HFModel, Tensor | None]:
-        """The same, whatever its ids mean."""
+        """As `draft_model`, whatever its ids mean."""
         folder = self.draft_folder()
         if "draft" not in self._loaded:
             self._loaded["draft"] = self._load_draft(folder)
@@ -68,7 +69,7 @@ class Pair:
         return self._loaded["other text"]
 
     def enough(self) -> AbstractContextManager[None]:
-        """Around what runs on the target: want of memory becomes EnvironmentFailure that says what would fit."""
+        """Around what runs on the target: a lack of memory becomes EnvironmentFailure, which says what would fit."""
         return memory.guarded(self.target, self.target_name)
 
     def head(self, method: str, make: Callable[[Path], Any]) -> Any:
@@ -82,6 +83,7 @@ class Pair:
         return self._loaded[method]
 
     def draft_folder(self) -> Path:
+        """Raises UserError where the pair has no draft model."""
         folder = self.drafts.get("draft")
         if folder is None:
             raise UserError("This target has no draft model here: name one with --draft PATH_OR_ID, or take --method plain.")
@@ -213,6 +215,7 @@ def eos_ids(folder: Path, config: Any) -> tuple[int, ...]:
 
 
 def pack(model: Decoder) -> None:
+    """Give the decoder's linear layers the CPU's packed kernel, where there is one."""
     if model.device.type == "cpu" and linear.can_pack():
         model.pack()
 

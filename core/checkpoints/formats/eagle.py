@@ -1,4 +1,4 @@
-"""Folders of EAGLE-1/2 (Li et al. 2024), EAGLE-3 (Li et al. 2025) and speculators' eagle3 -> tensors and options, nothing else.
+"""Folders of EAGLE-1/2 (Li et al. 2024), EAGLE-3 (Li et al. 2025) and speculators' eagle3 -> tensors and options. Nothing is computed here.
 
 EAGLE-2 has EAGLE-1's weights and another search. Every tensor must be there, no other, each in the right shape for this target.
 """
@@ -31,7 +31,7 @@ class EagleTensors:
     version: int                    # 1 (also EAGLE-2) or 3
     config: DecoderConfig           # of the head's one layer
     tensors: dict[str, Tensor]      # without the layer's prefix: fc.weight, self_attn.q_proj.weight, ...
-    aux_layers: tuple[int, ...]           # target layers whose inputs it reads; the number of layers = output of the last one
+    aux_layers: tuple[int, ...]     # target layers whose inputs it reads; the number of layers stands for the output of the last one
     token_map: Tensor | None = None         # [R] int64, target id of each output row; None: the same ids
     norm_before_residual: bool = False
     norm_before_fc: bool = False    # one norm over all hidden states: input_norm
@@ -66,7 +66,7 @@ def _layer_config(hf: dict[str, Any], found: dict[str, Tensor], folder: Path) ->
 
 
 def _layer_plan(c: DecoderConfig, at: str, n_in: int) -> dict[str, tuple[int, ...]]:
-    """Attention reads n_in numbers; `at` is the prefix of the layer's tensors."""
+    """Name -> shape of the layer's tensors, each name behind the prefix `at`. n_in: numbers that q, k and v read."""
     whole = weights.plan(replace(c, num_layers=1))
     plan = {at + name.removeprefix("model.layers.0."): shape for name, shape in whole.items() if name.startswith("model.layers.0.")}
     for name in PROJECTIONS[:3]:
@@ -92,7 +92,7 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
         raise UserError(f"{folder}: eagle_config in config.json must be an object, not {inner!r}.")
     said = ConfigValues({**inner, **hf}, f"{folder}/config.json")
     if said.get("use_aux_hidden_state") is not None and not said.flag("use_aux_hidden_state"):
-        raise UserError(f"{folder}: EAGLE-3 heads that read no inner states of the target (use_aux_hidden_state false) cannot be run.")
+        raise UserError(f"{folder}: EAGLE-3 heads that read no hidden states of the target (use_aux_hidden_state false) cannot be run.")
     flags = {name: said.flag(name) for name in ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")}
     if kind == "speculators" and said.get("norm_before_residual") is None:
         warnings.warn(f"{folder}: config.json does not say norm_before_residual; taken as false, as speculators does (vLLM takes true). "
@@ -131,7 +131,7 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
 
 
 def read_aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str = "the head") -> tuple[int, ...]:
-    """Config's layer ids -> target layers whose *inputs* the head reads. Default: 2, L // 2, L - 3 (hidden_states of transformers).
+    """The config's layer ids -> target layers whose *inputs* the head reads. Default of L layers: 2, L // 2, L - 3.
 
     numbering: whether an id i means the input or the output of layer i; auto takes inputs (as vLLM and speculators do), but the
     default's three ids less one, which is how SGLang names the same hidden states, as outputs.
@@ -145,12 +145,12 @@ def read_aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str =
         by_output = numbering == "output" or (numbering == "auto" and tuple(ids) == tuple(i - 1 for i in default))
         aux_layers = tuple(i + 1 for i in ids) if by_output else tuple(ids)
     if not all(0 <= t <= layers for t in aux_layers):
-        raise UserError(f"{where} reads the target's states at layers {', '.join(map(str, aux_layers))}; this target has {layers} layers.")
+        raise UserError(f"{where} reads the target's hidden states at layers {', '.join(map(str, aux_layers))}; this target has {layers} layers.")
     return aux_layers
 
 
 def _token_map(d2t: Tensor | None, t2d: Tensor | None, vocab_size: int, where: str) -> Tensor | None:
-    """Offsets d2t [R] -> ids [R]: row r of the head is the target's token r + d2t[r]."""
+    """Offsets d2t [R], mask t2d [V] -> ids [R]: row r of the head belongs to the target's token r + d2t[r]. Raises UserError."""
     if d2t is None:
         return None
     if d2t.is_floating_point() or d2t.dtype == torch.bool:

@@ -1,4 +1,4 @@
-"""Medusa heads (Cai et al. 2024) in their three layouts -> tensors, nothing else. Heads are counted from the keys: uploaded configs lie.
+"""Medusa heads (Cai et al. 2024) in their three layouts -> tensors. Heads are counted from the tensors' names: uploaded configs are wrong.
 
     v0.1   {h}.{l}.linear.weight|bias, {h}.{L}.weight            heads alone; "legacy" ones have no {h}.{L}.weight
     1.0    medusa_head. + the same, beside a whole model         `base` gives that model
@@ -53,14 +53,15 @@ def base(folder: Path, dtype: torch.dtype, device: torch.device | str) -> Decode
 
 
 def _grid(found: dict[str, Tensor], pattern: re.Pattern[str], folder: Path) -> tuple[int, int]:
-    """(heads, layers), both from the keys."""
-    places = {(int(m[1]), int(m[2])) for m in map(pattern.search, found) if m}
-    if not places:
+    """(heads, layers), both from the tensors' names. Raises UserError where there are none."""
+    numbers = {(int(m[1]), int(m[2])) for m in map(pattern.search, found) if m}
+    if not numbers:
         raise UserError(f"{folder} holds no Medusa head.")
-    return max(h for h, _ in places) + 1, max(l for _, l in places) + 1
+    return max(h for h, _ in numbers) + 1, max(l for _, l in numbers) + 1
 
 
 def _fits(folder: Path, weight: Tensor | None, target: DecoderConfig) -> int:
+    """The target's hidden size. Raises UserError where this weight [., H] of a head has another."""
     H = target.hidden_size
     if weight is not None and weight.shape[-1] != H:
         raise UserError(f"{folder} was made for a target of hidden size {weight.shape[-1]}; this target's is {H}.")
@@ -121,5 +122,6 @@ def _read_vllm(folder: Path, config: dict, found: dict[str, Tensor], target: Dec
 
 
 def _is_table(table: object, heads: int) -> bool:
+    """Whether these are shares [head][rank], each from 0 to 1."""
     return (isinstance(table, list) and len(table) == heads
             and all(isinstance(row, list) and row and all(type(x) in (int, float) and 0 <= x <= 1 for x in row) for row in table))

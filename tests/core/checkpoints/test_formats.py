@@ -74,7 +74,7 @@ def test_formats_are_told_apart_without_help(tmp_path, case):
 
 
 def test_d2t_holds_offsets():
-    """Trap 28."""
+    """No ids: the target's token of row r is r + d2t[r]."""
     assert eagle._token_map(torch.tensor([0, 1, 3]), None, 6, "x").tolist() == [0, 2, 5]
 
 
@@ -173,7 +173,7 @@ def test_a_narrow_head_needs_its_own_embedding(tmp_path):
 
 
 def test_aux_layers_and_their_numbering():
-    """Trap 35."""
+    """A config may count the inputs of layers or their outputs."""
     assert eagle.read_aux_layers(None, 8) == (2, 4, 5) and eagle.read_aux_layers(None, 30) == (2, 15, 27)
     assert eagle.read_aux_layers([2, 4, 5], 8) == (2, 4, 5)
     assert eagle.read_aux_layers([1, 3, 4], 8) == (2, 4, 5)              # the default as SGLang numbers it

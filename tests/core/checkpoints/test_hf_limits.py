@@ -108,3 +108,15 @@ def test_a_dtype_that_transformers_has_no_kernel_for_is_one_sentence(tmp_path):
     with pytest.raises(UserError, match="transformers fails to run it in float64 on cpu") as caught:
         load.load(target=str(tmp_path), dtype="float64", device="cpu")
     assert "\n" not in str(caught.value)
+
+
+def test_code_in_a_folder_is_never_run(tmp_path, monkeypatch):
+    """Not even where a person would say yes: transformers asks on the terminal if it is not told."""
+    build(hf.GPT2Config(vocab_size=20, n_embd=32, n_layer=2, n_head=4, n_positions=24), torch.float32).save_pretrained(tmp_path / "m")
+    (tmp_path / "m" / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: pass\n")
+    file = tmp_path / "m" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"model_type": "own", "auto_map": {"AutoConfig": "code.Config"}}))
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(UserError, match="'own'"):
+        load.load(target=str(tmp_path / "m"), dtype="float32", device="cpu")
+    assert not (tmp_path / "ran").exists()

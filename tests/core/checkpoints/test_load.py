@@ -46,7 +46,7 @@ def test_a_draft_with_the_same_tokens_fits_also_with_another_padding(folder, tmp
 
 
 def test_a_draft_with_other_texts_is_refused_with_the_reason(folder, tmp_path):
-    """Trap 27."""
+    """Two ids are exchanged: the same size, and other texts."""
     from tokenizers import Tokenizer
     data = json.loads(tiny.tokenizer().to_str())
     vocab = data["model"]["vocab"]
