@@ -1,7 +1,7 @@
-"""Our own folder for a small draft model that lives off its target: the one format of this project that nobody else publishes.
+"""This project's own format: a small draft model that shares its target's embedding.
 
-A full model of this size would be two thirds embedding. Here the embedding is the target's own, read at load, and the output head
-covers only the ids that the target writes most often:
+Two thirds of a full model of this size would be its embedding. Here the embedding is the target's, taken when the draft is loaded, and the
+output head has rows only for the ids that the target writes most often:
 
     config.json         {"model_type": "specscope_draft", "format_version": 1, <Llama fields: hidden_size, intermediate_size, ...>,
                          "vocab_size": the target's, "input_size": width of the target's embedding, "output_size": rows of the head,
@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.checkpoints import weights
+from core.checkpoints import tensor_files, weights
 from core.errors import UserError
 from core.models.config import DecoderConfig
 from core.models.decoder import Decoder
@@ -34,7 +34,7 @@ SHARD_BYTES = 9_500_000     # no file of the repository is over 10 MB
 
 
 def fingerprint(embed: Tensor) -> str:
-    """sha256 over every 97th row of an embedding [V, H], in bf16: names the target whatever dtype it was loaded in."""
+    """sha256 over every 97th row of an embedding [V, H] in bf16: the same for a target in whatever dtype it was loaded."""
     sample = embed.detach()[::97].to("cpu", torch.bfloat16).contiguous()
     return hashlib.sha256(f"{tuple(embed.shape)}".encode() + sample.view(torch.int16).numpy().tobytes()).hexdigest()
 
@@ -48,7 +48,7 @@ def is_draft(folder: Path) -> bool:
 
 
 def load_draft(folder: Path, target: Decoder, dtype: torch.dtype, device: torch.device | str) -> tuple[Decoder, Tensor]:
-    """(decoder with a reduced head, token_ids int64 [output_size]): ids in are the target's, row r of the logits is token_ids[r].
+    """(decoder with a reduced head, token_ids int64 [output_size]). It reads the target's ids; row r of its logits belongs to token_ids[r].
 
     Raises UserError naming what does not fit, the target included.
     """
@@ -60,7 +60,7 @@ def load_draft(folder: Path, target: Decoder, dtype: torch.dtype, device: torch.
                         f"this target's is {target.embed.shape[0]} x {target.embed.shape[1]}.")
     if hf["target_fingerprint"] != fingerprint(target.embed):
         raise UserError(f"{folder} was made for another target: the token embedding that it reads differs from this one's.")
-    tensors = weights.read_tensors(folder)
+    tensors = tensor_files.read_folder(folder)
     weights.compare(tensors, plan(config, inputs, rows), str(folder))
     token_ids = tensors.pop(TOKEN_IDS)
     if token_ids.dtype != torch.int64 or int(token_ids[0]) < 0 or int(token_ids[-1]) >= config.vocab_size or bool((token_ids.diff() <= 0).any()):

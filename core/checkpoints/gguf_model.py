@@ -19,14 +19,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from core.checkpoints import gguf_config
+from core.checkpoints.gguf_config import ARCHITECTURES, CONTROL, USER_DEFINED, Meta
 from core.errors import UserError
 
-# GGUF architecture -> (HF model_type, HF class, q/k rows permuted). Mistral's files call themselves `llama`.
-ARCHITECTURES = {
-    "llama": ("llama", "LlamaForCausalLM", True),
-    "qwen2": ("qwen2", "Qwen2ForCausalLM", False),
-    "qwen3": ("qwen3", "Qwen3ForCausalLM", False),
-}
 TOP_TENSORS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 BLOCK_TENSORS = {
     "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
@@ -34,10 +30,11 @@ BLOCK_TENSORS = {
     "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
     "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 }  # fmt: skip
+# of Llama 3 and Qwen 2: contractions, letters, digits (the gap), other signs, line ends, spaces
 _WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 # tokenizer.ggml.pre -> the regex that cuts text before byte-level BPE; None: one digit at a time, then GPT-2's own regex.
 PRE_TOKENIZERS = {"smollm": None, "llama-bpe": _WORDS % r"\p{N}{1,3}", "qwen2": _WORDS % r"\p{N}"}
-CONTROL, USER_DEFINED = 3, 4  # token types
+FORMAT = 2  # raise it when what is written changes: files converted before are then converted anew
 
 
 @dataclass
@@ -75,38 +72,14 @@ def read(path: Path, dtype: torch.dtype = torch.bfloat16, progress: Callable[[fl
     progress(0.0)
     reader = _open(Path(path))
     try:
-        meta = _Meta(reader)
-        config = _config(meta, reader, dtype)
+        meta = Meta(reader)
+        config = gguf_config.read(meta, reader, dtype)
         tokenizer, tokenizer_config = _tokenizer(meta)
         tensors = _tensors(meta, reader, dtype, progress)
     except UserError as error:
-        raise UserError(f"{path}: {error}") from error
+        raise UserError(f"{path}: {str(error).removesuffix('.')}.") from error
     generation = {key: config[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id") if key in config}
     return GgufModel(config, generation, tensors, tokenizer, tokenizer_config)
-
-
-class _Meta:
-    """The file's key-value part. `meta("block_count")` looks under the architecture's own prefix."""
-
-    def __init__(self, reader: Any) -> None:
-        self.fields = reader.fields
-        self.architecture = self.get("general.architecture")
-        if self.architecture not in ARCHITECTURES:
-            raise UserError(f"the GGUF architecture {self.architecture!r} is not supported (only {', '.join(ARCHITECTURES)})")
-        if (self.get("split.count") or 1) > 1:
-            raise UserError("the model is split over several GGUF files; merge them into one first (llama-gguf-split --merge)")
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return self.fields[key].contents() if key in self.fields else default
-
-    def __call__(self, key: str, default: Any = ...) -> Any:
-        value = self.get(f"{self.architecture}.{key}", default)
-        if value is ...:
-            raise UserError(f"the GGUF file lacks {self.architecture}.{key}")
-        if isinstance(value, list):
-            raise UserError(f"{self.architecture}.{key} differs from layer to layer, which is not supported")
-        # GGUF stores float32: 9.99999974e-06 was written as 1e-5, and is given back as 1e-5
-        return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
 def _open(path: Path) -> Any:
@@ -133,63 +106,8 @@ def _open(path: Path) -> Any:
         raise UserError(f"{path}: not a complete GGUF file") from error
 
 
-def _config(meta: _Meta, reader: Any, dtype: torch.dtype) -> dict[str, Any]:
-    shapes = {tensor.name: tuple(int(n) for n in reversed(tensor.shape)) for tensor in reader.tensors}
-    if "token_embd.weight" not in shapes:
-        raise UserError("the GGUF file holds no token embedding, so it is no language model")
-    model_type, cls, _ = ARCHITECTURES[meta.architecture]
-    heads, hidden = meta("attention.head_count"), meta("embedding_length")
-    config = {
-        "architectures": [cls],
-        "model_type": model_type,
-        "vocab_size": shapes["token_embd.weight"][0],
-        "hidden_size": hidden,
-        "intermediate_size": meta("feed_forward_length"),
-        "num_hidden_layers": meta("block_count"),
-        "num_attention_heads": heads,
-        "num_key_value_heads": meta("attention.head_count_kv", heads),
-        "head_dim": meta("attention.key_length", hidden // heads),
-        "hidden_act": "silu",
-        "rms_norm_eps": meta("attention.layer_norm_rms_epsilon"),
-        "rope_theta": meta("rope.freq_base", 10000.0),
-        "max_position_embeddings": meta("context_length"),
-        "tie_word_embeddings": "output.weight" not in shapes,
-        "attention_bias": "blk.0.attn_output.bias" in shapes,
-        "torch_dtype": str(dtype).removeprefix("torch."),
-    }
-    rope = _rope_scaling(meta, reader, config)
-    if rope:
-        config["rope_scaling"] = rope
-    names = {"bos_token_id": "bos", "eos_token_id": "eos", "pad_token_id": "padding"}
-    ids = {key: meta.get(f"tokenizer.ggml.{name}_token_id") for key, name in names.items()}
-    return config | {key: value for key, value in ids.items() if value is not None}
-
-
-def _rope_scaling(meta: _Meta, reader: Any, config: dict[str, Any]) -> dict[str, Any] | None:
-    kind = meta("rope.scaling.type", "none")
-    if kind == "linear":
-        return {"rope_type": "linear", "factor": meta("rope.scaling.factor")}
-    if kind != "none":
-        raise UserError(f"rope scaling {kind!r} is not supported")
-    table = next((tensor.data for tensor in reader.tensors if tensor.name == "rope_freqs.weight"), None)
-    if table is None:
-        return None
-    # Llama 3 ships only the divisors of its frequencies: rebuild the four numbers behind them, and trust them only if they fit
-    factor, low, high, original = float(table.max()), 1.0, 4.0, 8192
-    inverse = config["rope_theta"] ** -(np.arange(0, config["head_dim"], 2) / config["head_dim"])
-    smooth = np.clip((original * inverse / (2 * np.pi) - low) / (high - low), 0, 1)
-    if table.shape != inverse.shape or not np.allclose(1 / ((1 - smooth) / factor + smooth), table, rtol=1e-3):
-        raise UserError("its rope frequency table is not Llama 3's, and no other is supported")
-    return {
-        "rope_type": "llama3",
-        "factor": factor,
-        "low_freq_factor": low,
-        "high_freq_factor": high,
-        "original_max_position_embeddings": original,
-    }
-
-
 def _hf_name(name: str) -> str:
+    """GGUF's name of a tensor -> transformers'. Raises UserError."""
     block = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(weight|bias)", name)
     if block and block[2] in BLOCK_TENSORS:
         return f"model.layers.{block[1]}.{BLOCK_TENSORS[block[2]]}.{block[3]}"
@@ -205,7 +123,7 @@ def unpermute(rows: torch.Tensor, heads: int) -> torch.Tensor:
     return pairs.transpose(1, 2).reshape(rows.shape).contiguous()
 
 
-def _tensors(meta: _Meta, reader: Any, dtype: torch.dtype, progress: Callable[[float], None]) -> dict[str, torch.Tensor]:
+def _tensors(meta: Meta, reader: Any, dtype: torch.dtype, progress: Callable[[float], None]) -> dict[str, torch.Tensor]:
     from gguf.quants import dequantize
 
     permuted = ARCHITECTURES[meta.architecture][2]
@@ -225,7 +143,7 @@ def _tensors(meta: _Meta, reader: Any, dtype: torch.dtype, progress: Callable[[f
     return tensors
 
 
-def _tokenizer(meta: _Meta) -> tuple[Any, dict[str, Any]]:
+def _tokenizer(meta: Meta) -> tuple[Any, dict[str, Any]]:
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     kind, pre = meta.get("tokenizer.ggml.model"), meta.get("tokenizer.ggml.pre", "none")
@@ -233,9 +151,9 @@ def _tokenizer(meta: _Meta) -> tuple[Any, dict[str, Any]]:
         raise UserError(f"the GGUF tokenizer {kind!r} is not supported (only byte-level BPE, 'gpt2')")
     if pre not in PRE_TOKENIZERS:
         raise UserError(f"the GGUF pre-tokenizer {pre!r} is not supported (only {', '.join(PRE_TOKENIZERS)})")
-    if not meta.get("tokenizer.ggml.tokens"):
+    if not meta.tokens:
         raise UserError("the GGUF file lists no tokens")
-    tokens, types = meta.get("tokenizer.ggml.tokens"), meta.get("tokenizer.ggml.token_type", [])
+    tokens, types = meta.tokens, meta.types
     if types and len(types) != len(tokens):
         raise UserError(f"the GGUF file gives {len(types)} token types for {len(tokens)} tokens")
     merges = [tuple(merge.split(" ")) for merge in meta.get("tokenizer.ggml.merges", [])]
@@ -257,12 +175,15 @@ def _tokenizer(meta: _Meta) -> tuple[Any, dict[str, Any]]:
     config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     config["model_max_length"] = meta("context_length")
     for key, name in {"bos_token": "bos", "eos_token": "eos", "unk_token": "unknown", "pad_token": "padding"}.items():
-        index = meta.get(f"tokenizer.ggml.{name}_token_id")
-        if index is not None and index < len(tokens):
+        index = meta.token_id(name)
+        if index is not None:
             config[key] = tokens[index]
     if meta.get("tokenizer.chat_template"):
         config["chat_template"] = meta.get("tokenizer.chat_template")
-    if "bos_token" in config and meta.get("tokenizer.ggml.add_bos_token", pre == "llama-bpe"):
-        bos = (config["bos_token"], vocab[config["bos_token"]])
-        tokenizer.post_processor = processors.TemplateProcessing(f"{bos[0]} $A", f"{bos[0]} $A $B:1", [bos])
+    bos = config.get("bos_token") if meta.get("tokenizer.ggml.add_bos_token", pre == "llama-bpe") else None
+    eos = config.get("eos_token") if meta.get("tokenizer.ggml.add_eos_token", False) else None
+    marks = [token for token in (bos, eos) if token is not None]
+    if marks:
+        one, two = ([*([bos] if bos else []), *parts, *([eos] if eos else [])] for parts in (["$A"], ["$A", "$B:1"]))
+        tokenizer.post_processor = processors.TemplateProcessing(one, two, [(token, vocab[token]) for token in marks])
     return tokenizer, config

@@ -1,14 +1,12 @@
-"""Any other causal LM of transformers (GPT-2, OPT, GPT-NeoX, Gemma, Phi-3, ...) for the methods that need no inner access.
+"""Any other causal LM of transformers (GPT-2, OPT, GPT-NeoX, Gemma, Phi-3, ...), for the methods that need no hidden states of the target.
 
-Its cache keeps the keys and values of every layer to their full length, also of layers that attend through a sliding window:
-transformers masks what lies outside the window, so that rolling back stays exact past it. What keeps a state of any other
-kind (Mamba, RWKV, linear attention, hybrids of them) is refused by name: a state cannot forget its last tokens.
+The cache keeps the keys and values of every layer to their full length, also of layers that attend through a sliding window:
+transformers masks what lies outside the window, so that rolling back stays exact past it. A model that keeps a state of any other
+kind (Mamba, RWKV, linear attention, hybrids of them) is refused by name: such a state cannot forget its last tokens.
 """
 from __future__ import annotations
 
 import inspect
-import json
-import struct
 from collections import Counter
 from collections.abc import Sequence
 from importlib import util
@@ -19,13 +17,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.checkpoints import memory, quantize, weights
+from core.checkpoints import memory, quantize, tensor_files, weights
+from core.checkpoints.hf_limits import INSTEAD, first_position, longest, refuse_state
 from core.errors import EnvironmentFailure, UserError
+from core.models.config_values import end_ids
 from core.models.decoder import PassShape
-from core.models.target import PREFILL, ModelTarget
+from core.models.target import ModelTarget, passes
 
-INSTEAD = "Take a model with attention in every layer, such as Llama, Qwen3, Gemma 3, Phi-3 or GPT-NeoX."
-ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")
 TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.05}     # of the largest logit
 
 
@@ -55,22 +53,26 @@ class HFCache:
 
 
 class HFModel:
-    """The part of Decoder's interface that a draft model needs: `run` gives logits already, `logits` hands them through."""
+    """The part of Decoder's interface that targets and draft models need: `run` returns logits at once, `logits` passes them on."""
 
     def __init__(self, model: Any, name: str, device: torch.device | None = None, notes: dict[str, Any] | None = None) -> None:
-        """device: where its inputs go, for a model spread over several. Raises UserError if the model's cache cannot be rolled back."""
+        """device: where the token ids go, of a model spread over several devices (None: the model's own). notes: for the trace's `run`.
+
+        Raises UserError for a model whose cache cannot be rolled back, or whose longest context is not known.
+        """
         self.model, self.name, self._device, self.notes = model.eval(), name, device, notes or {}
         config = model.config.get_text_config(decoder=True)
         refuse_state(config, getattr(model, "_is_stateful", False))
-        eos = getattr(config, "eos_token_id", None)
+        generation = getattr(model, "generation_config", None)      # transformers' choice of generation_config.json or a part of config.json
         head = model.get_output_embeddings()
+        self.first = first_position(model)
         self.config = SimpleNamespace(
             vocab_size=head.weight.shape[0] if head is not None else config.vocab_size,
-            max_positions=longest(config),
-            eos_ids=tuple(eos if isinstance(eos, list) else [] if eos is None else [eos]))
+            max_positions=longest(config, self.first),
+            eos_ids=end_ids(getattr(generation, "eos_token_id", None), name))
         known = inspect.signature(model.forward).parameters
         self.cache_name = "cache" if "cache" in known else "past_key_values"        # renamed in transformers 5
-        self.keeps, self.places = "logits_to_keep" in known, "position_ids" in known
+        self.takes_last, self.takes_positions = "logits_to_keep" in known, "position_ids" in known
         self.refuse_broken_rollback()
 
     @property
@@ -88,27 +90,35 @@ class HFModel:
         """ids [1, K] -> logits [1, K, V] (of the last positions alone if `last`); appends K entries to the cache."""
         if shape is not None:
             raise UserError(f"{self.name} runs through transformers, which drafts and verifies chains only: leave --tree out.")
-        start, keep = cache.length, {"logits_to_keep": last} if self.keeps and last else {}
-        positions = torch.arange(start, start + ids.shape[1], device=ids.device)[None]
-        extra = {"position_ids": positions} if self.places else {}
+        start, keep = cache.length, {"logits_to_keep": last} if self.takes_last and last else {}
+        positions = torch.arange(start, start + ids.shape[1], device=ids.device)[None] + self.first
+        extra = {"position_ids": positions} if self.takes_positions else {}
         out = self.model(input_ids=ids, use_cache=True, **{self.cache_name: cache.inner}, **keep, **extra)
         return out.logits[:, -last:] if last else out.logits, {}
 
     def logits(self, hidden: Tensor) -> Tensor:
+        """What `run` returned, which are logits already."""
         return hidden
 
     @torch.inference_mode()
     def refuse_broken_rollback(self) -> None:
-        """Try it once: three tokens, two of them taken back and others fed, must give what a fresh pass gives."""
+        """Try it once: three tokens, two of them taken back and others fed, must give what a fresh pass gives. Raises UserError."""
         a, b, c, d = (torch.tensor([[i % self.config.vocab_size]], device=self.device) for i in (11, 12, 13, 14))
         cache, fresh = self.new_cache(8), self.new_cache(8)
-        self.run(torch.cat([a, b, c], 1), cache)
-        grown = cache.length
-        if grown == 3:
-            cache.truncate(1)
-            got, want = self.run(torch.cat([d, b], 1), cache)[0][0, -1], self.run(torch.cat([a, d, b], 1), fresh)[0][0, -1]
-            if bool((got - want).abs().max() <= TOLERANCE.get(self.dtype, 0.1) * want.abs().max().clamp_min(1)) or not bool(want.isfinite().all()):
-                return
+        try:
+            want = self.run(torch.cat([a, d, b], 1), fresh)[0][0, -1]
+            self.run(torch.cat([a, b, c], 1), cache)
+            if cache.length == 3:
+                cache.truncate(1)
+                got = self.run(torch.cat([d, b], 1), cache)[0][0, -1]
+                close = (got - want).abs().max() <= TOLERANCE.get(self.dtype, 0.1) * want.abs().max().clamp_min(1)
+                if bool(close) or not bool(want.isfinite().all()):
+                    return
+        except Exception as error:      # of any kind: a dtype without a kernel, a context of two tokens, a language that must be set first
+            if memory.is_out(error):
+                raise
+            raise UserError(f"{self.name}: transformers fails to run it in {str(self.dtype).removeprefix('torch.')} on {self.device} "
+                            f"({type(error).__name__}: {_first_line(error)[:-1]}).") from None
         raise UserError(f"{self.name}: its cache cannot be rolled back (tried on three tokens), which every method here relies on, plain "
                         f"decoding included. {INSTEAD}")
 
@@ -120,32 +130,11 @@ class HFTarget(ModelTarget):
                aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
         """As DecoderTarget.verify. Raises UserError for aux layers and trees."""
         if aux_layers:
-            raise UserError(f"{self.model.name} runs through transformers, which lends no inner states: take lookup, suffix or draft.")
-        while ids.shape[0] - PREFILL >= last:
-            self.model.run(ids[None, :PREFILL], cache, last=1)
-            ids = ids[PREFILL:]
-        return self.model.run(ids[None], cache, shape, last)[0][0, :, :self.vocab_size], {}
-
-
-def refuse_state(config: Any, stateful: bool) -> None:
-    """Raises UserError for a model that keeps more than keys and values."""
-    kinds = [k for k in dict.fromkeys(getattr(config, "layer_types", None) or ()) if k not in ATTENTION]
-    if stateful or kinds:
-        what = f"layers of kind {', '.join(kinds)}" if kinds else "layers with a recurrent state"
-        raise UserError(f"Model type {config.model_type!r} has {what}, which cannot take back a rejected token; no method is offered for it, plain "
-                        f"included, since all share one cache. {INSTEAD}")
-    if getattr(config, "is_encoder_decoder", False):
-        raise UserError(f"Model type {config.model_type!r} has an encoder; only decoders that continue a text can run. {INSTEAD}")
-
-
-def longest(config: Any) -> int:
-    """Positions the model may reach; up to where its RoPE is rescaled by the length of the text, since cached keys would not follow."""
-    most = getattr(config, "max_position_embeddings", None) or 2048
-    given = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    for rope in (given, *(part for part in given.values() if isinstance(part, dict))):
-        if rope.get("rope_type", rope.get("type")) in ("dynamic", "longrope"):
-            most = min(most, rope.get("original_max_position_embeddings") or getattr(config, "original_max_position_embeddings", None) or most)
-    return most
+            raise UserError(f"{self.model.name} runs through transformers, which gives no hidden states of its layers: take lookup, suffix or draft.")
+        *first, rest = passes(ids, last)
+        for piece in first:
+            self.model.run(piece[None], cache, last=1)
+        return self.model.run(rest[None], cache, shape, last)[0][0, :, :self.vocab_size], {}
 
 
 def can_spread() -> bool:
@@ -163,18 +152,18 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
     except ImportError:
         raise EnvironmentFailure("This model needs transformers: pip install transformers, or take a Llama-family model.") from None
     kind = weights.read_config(folder).get("model_type")
-    weights.weight_files(folder)
+    files = tensor_files.weight_files(folder)
     try:
-        config = AutoConfig.from_pretrained(str(folder), local_files_only=True)
+        config = AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)       # None would ask the user
         with torch.device("meta"):
-            empty = AutoModelForCausalLM.from_config(config)
+            empty = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     except Exception as error:      # whatever transformers and its validators make of a strange config, one sentence says so
         raise UserError(f"transformers cannot build a causal LM from {folder} (model type {kind!r}): {_first_line(error)}") from None
     refuse_state(config.get_text_config(decoder=True), getattr(empty, "_is_stateful", False))
-    want = {name: list(t.shape) for name, t in empty.state_dict().items()}
-    for name, shape in stored_shapes(folder).items():       # names that transformers converts while loading are compared there
-        if name in want and want[name] != shape:
-            raise UserError(f"{folder}: tensor {name!r} has shape {tuple(shape)}, the config asks for {tuple(want[name])}.")
+    want = {name: t.shape for name, t in empty.state_dict().items()}
+    for name, stored in tensor_files.headers([f for f in files if f.suffix == ".safetensors"]).items():
+        if want.get(name, stored.shape) != stored.shape:        # names that transformers converts while loading are compared there
+            raise UserError(f"{folder}: tensor {name!r} has shape {tuple(stored.shape)}, transformers' model of this config {tuple(want[name])}.")
     spread, place = False, {}
     try:
         memory.need(folder.name, memory.sizes({n: p.shape for n, p in empty.named_parameters()}, dtype), dtype, device, quantize_to)
@@ -183,10 +172,11 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
             raise memory.TooLarge(f"{str(error)[:-1]}; with accelerate installed it could be spread over more GPUs and main memory.") from None
         spread, place = True, {"device_map": "auto"}
     try:
-        model, info = AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, local_files_only=True, output_loading_info=True, **place)
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
-    except (ValueError, KeyError, TypeError, OSError, ImportError, RuntimeError) as error:
+        model, info = AutoModelForCausalLM.from_pretrained(str(folder), dtype=dtype, local_files_only=True, trust_remote_code=False,
+                                                           output_loading_info=True, **place)
+    except Exception as error:
+        if memory.is_out(error):
+            raise
         raise UserError(f"{folder} cannot be loaded by transformers: {_first_line(error)}") from None
     for what, is_ in (("missing_keys", "is missing"), ("unexpected_keys", "is unexpected"), ("mismatched_keys", "has another shape")):
         names = sorted(map(str, info.get(what) or ()))
@@ -199,20 +189,6 @@ def load(folder: Path, dtype: torch.dtype, device: torch.device, quantize_to: st
     if quantize_to:
         return HFModel(model, folder.name, None, {"quantize": quantize.apply(model, quantize_to, device, dtype, model.get_output_embeddings())})
     return HFModel(model.to(device), folder.name)
-
-
-def stored_shapes(folder: Path) -> dict[str, list[int]]:
-    """Name -> shape from the headers of the safetensors files: nothing else of them is read."""
-    shapes: dict[str, list[int]] = {}
-    for file in weights.weight_files(folder):
-        if file.suffix == ".safetensors":
-            try:
-                with file.open("rb") as stream:
-                    header = json.loads(stream.read(struct.unpack("<Q", stream.read(8))[0]))
-                shapes |= {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
-            except (OSError, ValueError, KeyError, TypeError, struct.error, MemoryError, OverflowError):
-                raise UserError(f"{file} cannot be read as weights; download it again.") from None
-    return shapes
 
 
 def _first_line(error: Exception) -> str:

@@ -19,6 +19,7 @@ from core.errors import EnvironmentFailure, UserError
 from core.json_file import read_object
 from core.models import linear
 from core.models.config import DecoderConfig, Unsupported
+from core.models.config_values import end_ids
 from core.models.decoder import Decoder
 from core.models.device import pick_device, pick_dtype
 from core.models.target import DecoderTarget, Target
@@ -30,7 +31,7 @@ HASHED = 4 << 30        # larger weights are named by size alone: hashing them w
 
 @dataclass
 class Pair:
-    """A target and its possible drafts. `drafts`: method -> folder; a Decoder is built from it when first asked for."""
+    """A target and its possible drafts. drafts: method -> folder, read when the method is first used. weights: name -> what `fingerprint` says."""
     name: str
     target_name: str
     target: Target
@@ -42,6 +43,7 @@ class Pair:
     _loaded: dict[str, Any] = field(default_factory=dict)
 
     def draft_name(self, method: str) -> str | None:
+        """What the record calls this method's draft: a Hub id, the folder's name, or ours behind its target's; None without one."""
         folder = self.drafts.get(method)
         return f"{folder.parent.name}/{method}" if folder and folder.is_relative_to(ASSETS) else readable(folder) if folder else None
 
@@ -53,7 +55,7 @@ class Pair:
         return self.draft_of_any_text()
 
     def draft_of_any_text(self) -> tuple[Decoder | HFModel, Tensor | None]:
-        """The same, whatever its ids mean."""
+        """As `draft_model`, whatever its ids mean."""
         folder = self.draft_folder()
         if "draft" not in self._loaded:
             self._loaded["draft"] = self._load_draft(folder)
@@ -67,7 +69,7 @@ class Pair:
         return self._loaded["other text"]
 
     def enough(self) -> AbstractContextManager[None]:
-        """Around what runs on the target: want of memory becomes EnvironmentFailure that says what would fit."""
+        """Around what runs on the target: a lack of memory becomes EnvironmentFailure, which says what would fit."""
         return memory.guarded(self.target, self.target_name)
 
     def head(self, method: str, make: Callable[[Path], Any]) -> Any:
@@ -81,6 +83,7 @@ class Pair:
         return self._loaded[method]
 
     def draft_folder(self) -> Path:
+        """Raises UserError where the pair has no draft model."""
         folder = self.drafts.get("draft")
         if folder is None:
             raise UserError("This target has no draft model here: name one with --draft PATH_OR_ID, or take --method plain.")
@@ -202,16 +205,19 @@ def other_text(target: Text | NoText, draft: Text | NoText, name: str) -> str | 
     return None
 
 
-def eos_ids(folder: Path, config: DecoderConfig) -> tuple[int, ...]:
-    """generation_config.json knows every end token of a chat model; config.json often only one."""
-    if (folder / "generation_config.json").exists():
-        eos = read_object(folder / "generation_config.json").get("eos_token_id")
-        if eos is not None:
-            return tuple(eos if isinstance(eos, list) else [eos])
+def eos_ids(folder: Path, config: Any) -> tuple[int, ...]:
+    """The ids that end a run, as transformers has them: generation_config.json decides alone where there is one, else `config.eos_ids`.
+
+    Raises UserError for what is no token id.
+    """
+    file = folder / "generation_config.json"
+    if file.exists():
+        return end_ids(read_object(file).get("eos_token_id"), str(file))
     return config.eos_ids
 
 
 def pack(model: Decoder) -> None:
+    """Give the decoder's linear layers the CPU's packed kernel, where there is one."""
     if model.device.type == "cpu" and linear.can_pack():
         model.pack()
 

@@ -23,14 +23,14 @@ class TooLarge(EnvironmentFailure):
 
 
 def is_out(error: BaseException) -> bool:
-    """Whether this is want of memory: Python's, CUDA's, or the CPU allocator's, which has no class of its own."""
+    """Whether memory ran out: in Python, on the GPU, or in torch's CPU allocator, whose error has no class of its own."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error) for words in OUT)
 
 
 def free_bytes(device: torch.device) -> int | None:
-    """Bytes that can still be allocated there, torch's own unused blocks included; None where nobody says."""
+    """Bytes that can still be allocated there, blocks that torch holds unused included; None where the system does not say."""
     if device.type == "cuda":
         held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + held
@@ -44,7 +44,8 @@ def free_bytes(device: torch.device) -> int | None:
 
 
 def sizes(shapes: Mapping[str, Sequence[int]], dtype: torch.dtype) -> dict[str | None, int]:
-    """Tensor name -> shape of a model; returns its bytes as it is (None) and quantised: matrices alone, embedding and head left out."""
+    """Tensor name -> shape of a model; returns the bytes of its weights: None -> as they are, int8 and int4 -> so quantised, which matrices
+    are, embedding and head left out."""
     numbers = {name: math.prod(shape) for name, shape in shapes.items()}
     small = sum(n for name, n in numbers.items() if len(shapes[name]) == 2 and not any(word in name for word in WHOLE))
     rest = (sum(numbers.values()) - small) * dtype.itemsize
@@ -61,7 +62,10 @@ def gb(n: float) -> str:
 
 
 def need(name: str, of: dict[str | None, int], dtype: torch.dtype, device: torch.device, kind: str | None = None) -> None:
-    """Raises TooLarge, before minutes of reading, for weights that a GPU has no room for. The CPU can swap: it is let try."""
+    """Raises TooLarge, before any weight is read, where a GPU has no room for them. Main memory can swap, so nothing is refused there.
+
+    of: what `sizes` says; kind: how they will be quantised, None: not at all.
+    """
     if device.type != "cuda":
         return
     free = free_bytes(device)
@@ -98,7 +102,7 @@ def _pairs(free: int) -> str:
 
 @contextmanager
 def guarded(target: Any, name: str) -> Iterator[None]:
-    """Around every run: want of memory becomes EnvironmentFailure with the context that would fit (or None known: a shorter one)."""
+    """Around a run: a lack of memory becomes EnvironmentFailure, which says how long a context would fit where that can be told."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

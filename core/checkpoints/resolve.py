@@ -17,7 +17,10 @@ HUB_NOT = ["consolidated*", "original/*"]       # the same weights once more, un
 
 
 def resolve(name: str, report: Progress, revision: str | None = None) -> Path:
-    """Folder, .gguf file or Hub id (at this revision, default main) -> a folder with config.json and weights."""
+    """Folder, .gguf file or Hub id (at this revision, default main) -> a folder with config.json and weights.
+
+    report(message, share done or None). Raises UserError for what is no model, EnvironmentFailure for network and disk.
+    """
     try:
         path = Path(name).expanduser()
         path.stat()
@@ -49,10 +52,10 @@ def resolve(name: str, report: Progress, revision: str | None = None) -> Path:
 
 
 def from_gguf(path: Path, report: Progress) -> Path:
-    """A GGUF file -> its converted folder in the cache, made once per file content."""
+    """A GGUF file -> its converted folder in the cache, made once for each path, size and time of change. Raises UserError, EnvironmentFailure."""
     from core.checkpoints import gguf_model  # wants numpy, which a check of the GPU does without
     stamp = path.stat()
-    key = hashlib.sha256(f"{path.resolve()}:{stamp.st_size}:{stamp.st_mtime_ns}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{gguf_model.FORMAT}:{path.resolve()}:{stamp.st_size}:{stamp.st_mtime_ns}".encode()).hexdigest()[:16]
     root = embedded.cache_root()
     folder = root / f"gguf-{key}"
     if (folder / "config.json").exists():

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.checkpoints import tensor_files
 from core.errors import UserError
 from core.json_file import read_object
 from core.models.config import DecoderConfig
@@ -16,58 +17,10 @@ IGNORED = ("rotary_emb.inv_freq",)      # buffers that old files carry and that 
 
 
 def read_config(folder: Path) -> dict[str, Any]:
+    """config.json. Raises UserError where there is none, or it is no JSON object."""
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder} has no config.json; give the folder of a transformers checkpoint.")
     return read_object(folder / "config.json")
-
-
-def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All tensors of a folder: safetensors (one file or shards), else pytorch_model*.bin read without running its pickle."""
-    tensors: dict[str, Tensor] = {}
-    for file in weight_files(folder):
-        tensors |= read_file(file)
-    return tensors
-
-
-def read_file(file: Path, device: str = "cpu") -> dict[str, Tensor]:
-    """One file without running its pickle; device "meta" reads only what a file says about its tensors."""
-    from safetensors import SafetensorError, safe_open
-    try:
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt") as opened:
-                if device == "meta":
-                    return {name: torch.empty(opened.get_slice(name).get_shape(), device="meta") for name in opened.keys()}  # noqa: SIM118
-                return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        part = torch.load(file, map_location=device, weights_only=True)
-    except (SafetensorError, OSError, RuntimeError, EOFError, ValueError) as error:
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
-        raise UserError(f"{file} cannot be read as weights ({reason}); download it again.") from None
-    except MemoryError:
-        raise
-    except Exception as error:      # torch.load raises pickle.UnpicklingError for anything but plain tensors
-        raise UserError(f"{file} holds more than plain tensors and is not loaded ({type(error).__name__}).") from None
-    if not isinstance(part, dict) or not all(isinstance(t, Tensor) for t in part.values()):
-        raise UserError(f"{file} does not hold named tensors and is not loaded.")
-    return part
-
-
-def weight_files(folder: Path) -> list[Path]:
-    """The files that make up the weights, in name order: those of the index, else the one file, else all there are.
-
-    A repository may hold the same weights twice (Mistral's consolidated.safetensors), which the first two rules leave out.
-    """
-    for one, every in (("model.safetensors", "*.safetensors"), ("pytorch_model.bin", "pytorch_model*.bin")):
-        index = folder / f"{one}.index.json"
-        if (folder / one).is_file():
-            return [folder / one]
-        if index.is_file():
-            names = read_object(index).get("weight_map")
-            if not isinstance(names, dict) or not names or not all(isinstance(n, str) and Path(n).name == n for n in names.values()):
-                raise UserError(f"{index} does not say which files hold the weights.")
-            return sorted(folder / name for name in set(names.values()))
-        if found := sorted(folder.glob(every)):
-            return found
-    raise UserError(f"{folder} has no weights: neither *.safetensors nor pytorch_model*.bin.")
 
 
 def plan(config: DecoderConfig, head_size: int | None = None) -> dict[str, tuple[int, ...]]:
@@ -93,15 +46,15 @@ def plan(config: DecoderConfig, head_size: int | None = None) -> dict[str, tuple
     return want
 
 
-def compare(tensors: dict[str, Tensor], want: dict[str, tuple[int, ...]], where: str, optional: tuple[str, ...] = ()) -> None:
-    """Raises UserError naming the first missing, unexpected or misshapen tensor."""
+def compare(tensors: dict[str, Tensor], want: dict[str, tuple[int, ...]], where: str, origin: str = "the config") -> None:
+    """Raises UserError naming the first missing, unexpected or misshapen tensor. origin: who wants these (DecoderConfig.origin)."""
     for name, shape in want.items():
         if name not in tensors:
             raise UserError(f"{where}: tensor {name!r} is missing.")
         if tuple(tensors[name].shape) != shape:
-            raise UserError(f"{where}: tensor {name!r} has shape {tuple(tensors[name].shape)}, the config asks for {shape}.")
+            raise UserError(f"{where}: tensor {name!r} has shape {tuple(tensors[name].shape)}, {origin} asks for {shape}.")
     for name in tensors:
-        if name not in want and name not in optional and not name.endswith(IGNORED):
+        if name not in want and not name.endswith(IGNORED):
             raise UserError(f"{where}: unexpected tensor {name!r}.")
 
 
@@ -113,7 +66,9 @@ def build(config: DecoderConfig, tensors: dict[str, Tensor], where: str, dtype: 
         embed = tensors.get("model.embed_tokens.weight")
         if embed is not None and not torch.equal(tensors.pop("lm_head.weight"), embed):
             raise UserError(f"{where}: the config ties the head to the embedding, but 'lm_head.weight' differs from it.")
-    compare(tensors, plan(config, head_size), where)
+    compare(tensors, plan(config, head_size), where, config.origin)
+    for name, tensor in tensors.items():
+        tensor_files.refuse_quantised(name, tensor, where)
     with torch.device("meta"):
         model = Decoder(config, dtype, "meta", head_size)
 
@@ -137,5 +92,6 @@ def build(config: DecoderConfig, tensors: dict[str, Tensor], where: str, dtype: 
 
 
 def load_decoder(folder: Path, dtype: torch.dtype, device: torch.device | str) -> Decoder:
+    """Raises UserError for whatever does not fit, Unsupported for a model that transformers alone can run."""
     config = DecoderConfig.from_hf(read_config(folder))
-    return build(config, read_tensors(folder), str(folder), dtype, device)
+    return build(config, tensor_files.read_folder(folder), str(folder), dtype, device)

@@ -56,6 +56,8 @@ class Options:
             raise UserError(f"--seed must be a whole number from 0 to 2^63 - 1, not {self.seed}.")
         if self.verify not in VERIFIERS:
             raise UserError(f"--verify must be one of {', '.join(VERIFIERS)}, not {self.verify!r}.")
+        if not (0 <= self.typical_epsilon <= 1 and 0 <= self.typical_delta <= 1):
+            raise UserError(f"Typical acceptance wants an epsilon and a delta from 0 to 1, not {self.typical_epsilon} and {self.typical_delta}.")
 
 
 @dataclass(frozen=True)

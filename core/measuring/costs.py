@@ -29,7 +29,7 @@ def choose_threads(target: Target, spare: int = 0) -> int:
     n = 1
     while n <= most:
         torch.set_num_threads(n)
-        seconds = pass_seconds(target, 2, 3)
+        seconds = pass_seconds(target, min(2, target.max_positions), 3)
         if seconds < GAIN * best_s:
             best, best_s = n, seconds
         n = most if n < most < 2 * n else 2 * n
@@ -88,8 +88,10 @@ class Pass:
 
 @torch.inference_mode()
 def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRunner | None = None) -> dict[int, float]:
-    """Median seconds of a pass for each length, measured in turn: a busy moment of the machine then hits all lengths alike."""
+    """Median seconds of a pass for each length that the target's context holds, measured in turn: a busy moment of the machine then hits
+    all lengths alike."""
     runner = runner or graph_runner(target, None)
+    lengths = [k for k in lengths if k <= target.max_positions]
     longest = max(lengths)
     length = max(0, min(CONTEXT, target.max_positions - longest))
     model = getattr(target, "model", target)

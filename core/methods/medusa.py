@@ -34,7 +34,7 @@ class MedusaHeads(nn.Module):
     def __init__(self, heads: MedusaTensors, target: Decoder) -> None:
         super().__init__()
         where = {"dtype": target.dtype, "device": target.device}
-        self.target, self.count, self.scale = [target], len(heads.blocks), heads.logit_scale     # in a list: no part of this module
+        self.target, self.count = [target], len(heads.blocks)       # in a list: no part of this module
         self.token_map, self.accuracy = heads.token_map, heads.accuracy
 
         def linear(weight: Tensor, bias: Tensor | None) -> Linear:
@@ -66,10 +66,8 @@ class MedusaHeads(nn.Module):
                 rows.append(one)
             x = torch.stack(rows, -2)
         if len(self.lm_heads) == self.count:
-            logits = torch.stack([head(one) for head, one in zip(self.lm_heads, x.unbind(-2))], -2)
-        else:
-            logits = (self.lm_heads[0] if len(self.lm_heads) else self.target[0].head)(x)
-        return logits if self.scale == 1 else logits * self.scale
+            return torch.stack([head(one) for head, one in zip(self.lm_heads, x.unbind(-2))], -2)
+        return (self.lm_heads[0] if len(self.lm_heads) else self.target[0].head)(x)
 
     def pack(self) -> None:
         for module in self.modules():

@@ -1,10 +1,12 @@
-"""What a Llama-family checkpoint looks like, read from its transformers config. Refuses what the decoder does not compute."""
+"""The sizes and options of a Llama-family decoder, read from a transformers config.json. Refuses what the decoder does not compute."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import UserError
+from core.models import config_defaults, rope
+from core.models.config_values import ConfigValues, end_ids, short
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 ROPE_TYPES = {"default": (), "linear": ("factor",),      # type -> the numbers it needs
@@ -17,6 +19,8 @@ class Unsupported(UserError):
 
 @dataclass(frozen=True)
 class DecoderConfig:
+    """max_positions: longest context in tokens. sliding_window: tokens that every layer sees, itself included; None: all. tied_head: the output
+    head is the embedding. qk_norm: an RMS norm on each head's queries and keys (Qwen3). rope_scaling: `rope_type` and its numbers."""
     vocab_size: int
     hidden_size: int
     intermediate_size: int
@@ -35,73 +39,85 @@ class DecoderConfig:
     qk_norm: bool = False
     sliding_window: int | None = None
     eos_ids: tuple[int, ...] = ()
+    defaulted: tuple[str, ...] = ()     # keys that config.json leaves out: transformers' default for the family stands for them
 
     @classmethod
-    def from_hf(cls, hf: dict[str, Any]) -> DecoderConfig:
-        """config.json of a transformers checkpoint -> DecoderConfig. Raises UserError naming what is not supported."""
+    def from_hf(cls, hf: dict[str, Any], where: str = "The model's config.json") -> DecoderConfig:
+        """config.json of a transformers checkpoint -> DecoderConfig, with transformers' default for every key that is left out.
+
+        where: the subject of every refusal. Raises Unsupported for a sound model that the decoder does not compute, UserError for values
+        that no model has.
+        """
         family = hf.get("model_type")
         if family not in FAMILIES:
             raise Unsupported(f"Model type {family!r} is not one of {', '.join(FAMILIES)}; this decoder cannot run it.")
-        if hf.get("hidden_act", "silu") != "silu":
-            raise Unsupported(f"Activation {hf['hidden_act']!r} is not supported; Llama-family models use 'silu'.")
-        heads, hidden, layers = (_whole(hf, name) for name in ("num_attention_heads", "hidden_size", "num_hidden_layers"))
-        kv_heads, head_dim = _whole(hf, "num_key_value_heads", heads), _whole(hf, "head_dim", hidden // heads)
+        eos = end_ids(hf.get("eos_token_id"), where)        # of the file alone: transformers' classes have a default that generation ignores
+        full, defaulted = config_defaults.complete(hf, where)
+        given = ConfigValues(full, where)
+        if given.get("hidden_act", "silu") != "silu":
+            raise Unsupported(f"Activation {given.get('hidden_act')!r} is not supported; Llama-family models use 'silu'.")
+        if given.get("per_layer_config"):
+            raise Unsupported("Layers that differ in size (per_layer_config) are not supported.")
+        heads, hidden, layers = (given.whole(name) for name in ("num_attention_heads", "hidden_size", "num_hidden_layers"))
+        kv_heads, head_dim = given.whole("num_key_value_heads"), given.whole("head_dim", hidden // heads)
         if heads % kv_heads or head_dim % 2:
-            raise UserError(f"The model's config.json does not add up: num_attention_heads {heads}, num_key_value_heads {kv_heads}, "
-                            f"head_dim {head_dim}.")
-        theta, scaling = _rope(hf)
-        bias = bool(hf.get("attention_bias", False))
-        eos = hf.get("eos_token_id")
-        return cls(
-            vocab_size=_whole(hf, "vocab_size"), hidden_size=hidden, intermediate_size=_whole(hf, "intermediate_size"), num_layers=layers,
-            num_heads=heads, num_kv_heads=kv_heads, head_dim=head_dim, rms_norm_eps=_number(hf, "rms_norm_eps", 1e-6), rope_theta=theta,
-            rope_scaling=scaling, max_positions=_whole(hf, "max_position_embeddings", 2048),
-            tied_head=bool(hf.get("tie_word_embeddings", False)), qkv_bias=family == "qwen2" or bias, o_bias=bias and family != "qwen2",
-            mlp_bias=bool(hf.get("mlp_bias", False)), qk_norm=family == "qwen3", sliding_window=_window(hf, family, layers),
-            eos_ids=tuple(eos if isinstance(eos, list) else [] if eos is None else [eos]))
+            raise UserError(f"{where} does not add up: num_attention_heads {heads}, num_key_value_heads {kv_heads}, head_dim {head_dim}.")
+        theta, scaling = _rope(given)
+        bias = family in ("llama", "qwen3") and given.flag("attention_bias")        # the other two have no such key
+        config = cls(
+            vocab_size=given.whole("vocab_size"), hidden_size=hidden, intermediate_size=given.whole("intermediate_size"), num_layers=layers,
+            num_heads=heads, num_kv_heads=kv_heads, head_dim=head_dim, rms_norm_eps=given.number("rms_norm_eps"), rope_theta=theta,
+            rope_scaling=scaling, max_positions=given.whole("max_position_embeddings"), tied_head=given.flag("tie_word_embeddings"),
+            qkv_bias=family == "qwen2" or bias, o_bias=bias, mlp_bias=family == "llama" and given.flag("mlp_bias"), qk_norm=family == "qwen3",
+            sliding_window=_window(given, family, layers), eos_ids=eos, defaulted=defaulted)
+        rope.check(config, where)
+        return config
+
+    @property
+    def origin(self) -> str:
+        """Who asks for these sizes, as the subject of a sentence."""
+        return "the config" + (f" with transformers' default for {', '.join(self.defaulted)}" if self.defaulted else "")
 
 
-def _whole(data: dict[str, Any], name: str, default: int | None = None) -> int:
-    value = data.get(name) if data.get(name) is not None else default
-    if value is None:
-        raise UserError(f"The model's config.json lacks {name!r}.")
-    if type(value) is not int or value < 1:
-        raise UserError(f"The model's config.json gives {name} as {value!r}; it must be a whole number from 1 up.")
-    return value
-
-
-def _number(data: dict[str, Any], name: str, default: float | None = None) -> float:
-    value = data.get(name) if data.get(name) is not None else default
-    if value is None:
-        raise UserError(f"The model's config.json lacks {name!r}.")
-    if type(value) not in (int, float) or not 0 < value < float("inf"):
-        raise UserError(f"The model's config.json gives {name} as {value!r}; it must be a number above 0.")
-    return float(value)
-
-
-def _rope(hf: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-    """(theta, scaling with its rope_type), from the new spelling (rope_parameters) or the old one (rope_theta, rope_scaling)."""
-    given = hf.get("rope_parameters") or hf.get("rope_scaling") or {}
-    if not isinstance(given, dict):
-        raise UserError(f"The model's config.json gives rope scaling as {given!r}, not by its parameters.")
-    scaling = dict(given)
+def _rope(given: ConfigValues) -> tuple[float, dict[str, Any]]:
+    """(theta, scaling with its rope_type), from the old spelling (rope_theta, rope_scaling) or the new one (rope_parameters)."""
+    said = given.get("rope_scaling") or given.get("rope_parameters") or {}
+    if not isinstance(said, dict):
+        raise UserError(f"{given.where} gives rope scaling as {short(said)}, not by its parameters.")
+    scaling = dict(said)
     kind = scaling.pop("rope_type", scaling.pop("type", "default"))
-    if kind not in ROPE_TYPES:
+    if kind not in tuple(ROPE_TYPES):
         raise Unsupported(f"RoPE scaling {kind!r} is not one of {', '.join(ROPE_TYPES)}.")
-    for name in ROPE_TYPES[kind]:
-        _number(scaling, name)
-    return _number({"rope_theta": scaling.pop("rope_theta", None) or hf.get("rope_theta")}, "rope_theta", 10000.0), {"rope_type": kind, **scaling}
+    if any(isinstance(value, dict) for value in scaling.values()):
+        raise Unsupported("Rope parameters that differ from layer to layer are not supported.")
+    if scaling.get("partial_rotary_factor", given.get("partial_rotary_factor")) not in (None, 1):
+        raise Unsupported("Rotary embeddings of a part of each head (partial_rotary_factor) are not supported.")
+    scaling.setdefault("rope_theta", given.get("rope_theta"))
+    if kind == "llama3":        # a key beside the rope parameters goes first, as in transformers
+        scaling.setdefault("original_max_position_embeddings", given.get("max_position_embeddings"))
+        if given.get("original_max_position_embeddings") is not None:
+            scaling["original_max_position_embeddings"] = given.get("original_max_position_embeddings")
+    numbers = ConfigValues(scaling, given.where)
+    return numbers.number("rope_theta"), {"rope_type": kind} | {name: numbers.number(name) for name in ROPE_TYPES[kind]}
 
 
-def _window(hf: dict[str, Any], family: str, layers: int) -> int | None:
-    """Mistral's window is in all layers, Qwen's (if switched on) from layer max_window_layers on; Llama has none."""
-    if hf.get("sliding_window") is None or family == "llama" or (family != "mistral" and not hf.get("use_sliding_window")):
+def _window(given: ConfigValues, family: str, layers: int) -> int | None:
+    """Mistral's window is in all layers, Qwen's (if switched on) in the layers that `layer_types` names; Llama has none."""
+    if family == "llama":
         return None
-    window = _whole(hf, "sliding_window")
     if family == "mistral":
-        return window
-    first = hf.get("max_window_layers", 28)
-    kinds = set(hf.get("layer_types") or ("sliding_attention" if i >= first else "full_attention" for i in range(layers)))
-    if len(kinds) > 1:
+        return None if given.get("sliding_window") is None else given.whole("sliding_window")
+    window = given.whole("sliding_window") if given.flag("use_sliding_window") and given.get("sliding_window") is not None else None
+    kinds = given.get("layer_types")
+    if kinds is None:
+        first = layers if window is None else given.whole("max_window_layers", least=0)
+        kinds = ["sliding_attention" if i >= first else "full_attention" for i in range(layers)]
+    if not isinstance(kinds, list) or len(kinds) != layers or not all(isinstance(kind, str) for kind in kinds):
+        raise UserError(f"{given.where} must give layer_types as a list of {layers} names, one for each layer.")
+    if set(kinds) == {"full_attention"}:
+        return None
+    if set(kinds) != {"sliding_attention"}:
         raise Unsupported("Models that mix sliding-window and full attention layers are not supported.")
-    return window if kinds == {"sliding_attention"} else None
+    if window is None:
+        raise UserError(f"{given.where} has sliding_attention layers without a sliding_window.")
+    return window

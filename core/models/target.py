@@ -14,6 +14,15 @@ from core.models.graphs import GraphRunner
 PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
 
 
+def passes(ids: Tensor, last: int) -> list[Tensor]:
+    """ids [K] in pieces of PREFILL, one pass each; the last piece is at least `last` tokens long, those whose logits are wanted."""
+    pieces = []
+    while ids.shape[0] - PREFILL >= last:
+        pieces.append(ids[:PREFILL])
+        ids = ids[PREFILL:]
+    return [*pieces, ids]
+
+
 class Cache(Protocol):
     length: int
 
@@ -64,16 +73,14 @@ class DecoderTarget(ModelTarget):
 
     def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
                aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
-        """ids [K] go through in one pass (a long prompt in several).
+        """Read ids [K] in one pass (a long prompt in several), behind what the cache holds.
 
         Returns logits [last, vocab_size] of the last positions and, for each layer in `aux_layers`, its input hidden states [K, H]
         (number of layers: the output of the last one, before the final norm).
         """
-        parts: list[dict[int, Tensor]] = []
-        while ids.shape[0] - PREFILL >= last:          # the last pass holds all positions whose logits are wanted
-            parts.append(self.model.run(ids[None, :PREFILL], cache, aux_layers=aux_layers)[1])
-            ids = ids[PREFILL:]
-        hidden, hidden_states = self.model.run(ids[None], cache, shape, aux_layers=aux_layers)
+        *first, rest = passes(ids, last)
+        parts = [self.model.run(piece[None], cache, aux_layers=aux_layers)[1] for piece in first]
+        hidden, hidden_states = self.model.run(rest[None], cache, shape, aux_layers=aux_layers)
         parts.append(hidden_states)
         hidden_states = {aux_layer: torch.cat([part[aux_layer][0] for part in parts]) for aux_layer in aux_layers}
         return self.model.logits(hidden[0, -last:])[:, :self.vocab_size], hidden_states

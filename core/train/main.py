@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="eagle: layers whose inputs the head reads (default 2, the middle, the last)")
     add("--heads", type=_count, default=4, metavar="N", help="medusa: tokens drafted a round (default 4)")
     add("--optimizer", choices=("muon", "adamw"), help="of the matrices (default muon; eagle adamw)")
-    add("--matrix-lr", type=float, help="peak learning rate of the matrices (default 0.02 with muon, 0.0004 with adamw)")
-    add("--rest-lr", type=float, help="peak learning rate of the rest (default 0.001; eagle 0.0005)")
-    add("--tv", type=float, default=0.0, help="weight of the rejected share beside the KL term (default 0)")
-    add("--seed", type=int, default=0, help="of generation and of the order of texts (default 0)")
+    add("--matrix-lr", type=_rate, help="peak learning rate of the matrices (default 0.02 with muon, 0.0004 with adamw)")
+    add("--rest-lr", type=_rate, help="peak learning rate of the rest (default 0.001; eagle 0.0005)")
+    add("--tv", type=_weight, default=0.0, help="weight of the rejected share beside the KL term (default 0)")
+    add("--seed", type=_seed, default=0, help="of generation and of the order of texts (default 0)")
     add("--measure-every", type=_count, default=50_000, metavar="N", help="tokens between two held-out measurements (default 50000)")
     add("--resume", action="store_true", help="go on from the checkpoint in --out; with a larger --tokens also after the end")
     add("--device", default="auto", help="cpu, cuda, … (default auto)")
@@ -37,6 +37,31 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
     return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or len(text) > 13 or int(text) > 10 ** 12:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 10^12, not {text!r}")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    """A learning rate that float32 weights notice."""
+    return _between(text, 1e-10, 1.0)
+
+
+def _weight(text: str) -> float:
+    return _between(text, 1e-10, 1000.0, zero=True)
+
+
+def _between(text: str, low: float, high: float, zero: bool = False) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high and not (zero and value == 0):
+        raise argparse.ArgumentTypeError(f"must be {'0 or ' if zero else ''}a number from {low} to {high}, not {text!r}")
+    return value
 
 
 def _layers(text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Folders of EAGLE-1/2 (Li et al. 2024), EAGLE-3 (Li et al. 2025) and speculators' eagle3 -> tensors and options, nothing else.
+"""Folders of EAGLE-1/2 (Li et al. 2024), EAGLE-3 (Li et al. 2025) and speculators' eagle3 -> tensors and options. Nothing is computed here.
 
 EAGLE-2 has EAGLE-1's weights and another search. Every tensor must be there, no other, each in the right shape for this target.
 """
@@ -16,10 +16,13 @@ from core.checkpoints import weights
 from core.checkpoints.formats import files
 from core.errors import UserError
 from core.models.config import DecoderConfig
+from core.models.config_values import ConfigValues
 
 PROJECTIONS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
 LEGACY_NORMS = {f"aux_norm_{name}.weight": f"fc_norm.{i}.weight" for i, name in enumerate(("low", "mid", "high"))}      # SGLang's old names
 NUMBERINGS = ("auto", "input", "output")
+# what a copied config may say of the target's layers and head, and an EAGLE head does not have
+TARGETS_OWN = {"tie_word_embeddings": False, "sliding_window": None, "use_sliding_window": False, "layer_types": None}
 
 
 @dataclass
@@ -28,7 +31,7 @@ class EagleTensors:
     version: int                    # 1 (also EAGLE-2) or 3
     config: DecoderConfig           # of the head's one layer
     tensors: dict[str, Tensor]      # without the layer's prefix: fc.weight, self_attn.q_proj.weight, ...
-    aux_layers: tuple[int, ...]           # target layers whose inputs it reads; the number of layers = output of the last one
+    aux_layers: tuple[int, ...]     # target layers whose inputs it reads; the number of layers stands for the output of the last one
     token_map: Tensor | None = None         # [R] int64, target id of each output row; None: the same ids
     norm_before_residual: bool = False
     norm_before_fc: bool = False    # one norm over all hidden states: input_norm
@@ -51,19 +54,19 @@ def read(folder: Path, kind: str, target: DecoderConfig, device: torch.device | 
 
 def _layer_config(hf: dict[str, Any], found: dict[str, Tensor], folder: Path) -> DecoderConfig:
     """The head's layer; whether it has biases or q/k norms is read off its tensors, since copied configs say what the target has."""
-    config = DecoderConfig.from_hf({**hf, "model_type": hf.get("model_type", "llama")})
+    config = DecoderConfig.from_hf({**hf, "model_type": hf.get("model_type", "llama"), **TARGETS_OWN}, f"{folder}/config.json")
     if config.num_layers != 1:
         raise UserError(f"{folder}: an EAGLE head has one layer, this config says {config.num_layers}.")
 
     def there(name: str) -> bool:
         return any(n.endswith(name) for n in found)
 
-    return replace(config, tied_head=False, sliding_window=None, qkv_bias=there("self_attn.q_proj.bias"), o_bias=there("self_attn.o_proj.bias"),
+    return replace(config, qkv_bias=there("self_attn.q_proj.bias"), o_bias=there("self_attn.o_proj.bias"),
                    mlp_bias=there("mlp.gate_proj.bias"), qk_norm=there("self_attn.q_norm.weight"))
 
 
 def _layer_plan(c: DecoderConfig, at: str, n_in: int) -> dict[str, tuple[int, ...]]:
-    """Attention reads n_in numbers; `at` is the prefix of the layer's tensors."""
+    """Name -> shape of the layer's tensors, each name behind the prefix `at`. n_in: numbers that q, k and v read."""
     whole = weights.plan(replace(c, num_layers=1))
     plan = {at + name.removeprefix("model.layers.0."): shape for name, shape in whole.items() if name.startswith("model.layers.0.")}
     for name in PROJECTIONS[:3]:
@@ -77,17 +80,20 @@ def _read1(folder: Path, c: DecoderConfig, found: dict[str, Tensor], target: Dec
         raise UserError(f"{folder} was made for a target of hidden size {H}; this target's is {target.hidden_size}.")
     want = {"fc.weight": (H, 2 * H), **_layer_plan(c, "layers.0.", H)}
     del want["layers.0.input_layernorm.weight"]
-    tensors = files.tensors(folder, want, {"fc.bias": (H,), "embed_tokens.weight": (c.vocab_size, H)}, device, found)
+    tensors = files.tensors(folder, want, {"fc.bias": (H,), "embed_tokens.weight": (c.vocab_size, H)}, device, found, c.origin)
     return EagleTensors(1, c, {n.removeprefix("layers.0."): t for n, t in tensors.items()}, (target.num_layers,))
 
 
 def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found: dict[str, Tensor], target: DecoderConfig,
            device: torch.device | str, numbering: str) -> EagleTensors:
     H, Ht, V = c.hidden_size, target.hidden_size, c.vocab_size
-    said = {**(hf.get("eagle_config") or {}), **hf}
-    if said.get("use_aux_hidden_state") is False:
-        raise UserError(f"{folder}: EAGLE-3 heads that read no inner states of the target (use_aux_hidden_state false) cannot be run.")
-    flags = {name: bool(said.get(name) or False) for name in ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")}
+    inner = hf.get("eagle_config") or {}
+    if not isinstance(inner, dict):
+        raise UserError(f"{folder}: eagle_config in config.json must be an object, not {inner!r}.")
+    said = ConfigValues({**inner, **hf}, f"{folder}/config.json")
+    if said.get("use_aux_hidden_state") is not None and not said.flag("use_aux_hidden_state"):
+        raise UserError(f"{folder}: EAGLE-3 heads that read no hidden states of the target (use_aux_hidden_state false) cannot be run.")
+    flags = {name: said.flag(name) for name in ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")}
     if kind == "speculators" and said.get("norm_before_residual") is None:
         warnings.warn(f"{folder}: config.json does not say norm_before_residual; taken as false, as speculators does (vLLM takes true). "
                       "If acceptance is low, set it.", stacklevel=2)
@@ -119,13 +125,13 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
         want |= maps
     if Ht != H and "embed_tokens.weight" not in found:
         raise UserError(f"{folder}: tensor 'embed_tokens.weight' is missing; the target's embedding has {Ht} numbers a token, the head wants {H}.")
-    tensors = files.tensors(folder, want, optional, device, found)
+    tensors = files.tensors(folder, want, optional, device, found, c.origin)
     token_map = _token_map(tensors.pop("d2t", None), tensors.pop("t2d", None), V, str(folder))
     return EagleTensors(3, c, {renamed.get(n, n.removeprefix(at)): t for n, t in tensors.items()}, aux_layers, token_map, **flags)
 
 
 def read_aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str = "the head") -> tuple[int, ...]:
-    """Config's layer ids -> target layers whose *inputs* the head reads. Default: 2, L // 2, L - 3 (hidden_states of transformers).
+    """The config's layer ids -> target layers whose *inputs* the head reads. Default of L layers: 2, L // 2, L - 3.
 
     numbering: whether an id i means the input or the output of layer i; auto takes inputs (as vLLM and speculators do), but the
     default's three ids less one, which is how SGLang names the same hidden states, as outputs.
@@ -139,12 +145,12 @@ def read_aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str =
         by_output = numbering == "output" or (numbering == "auto" and tuple(ids) == tuple(i - 1 for i in default))
         aux_layers = tuple(i + 1 for i in ids) if by_output else tuple(ids)
     if not all(0 <= t <= layers for t in aux_layers):
-        raise UserError(f"{where} reads the target's states at layers {', '.join(map(str, aux_layers))}; this target has {layers} layers.")
+        raise UserError(f"{where} reads the target's hidden states at layers {', '.join(map(str, aux_layers))}; this target has {layers} layers.")
     return aux_layers
 
 
 def _token_map(d2t: Tensor | None, t2d: Tensor | None, vocab_size: int, where: str) -> Tensor | None:
-    """Offsets d2t [R] -> ids [R]: row r of the head is the target's token r + d2t[r]."""
+    """Offsets d2t [R], mask t2d [V] -> ids [R]: row r of the head belongs to the target's token r + d2t[r]. Raises UserError."""
     if d2t is None:
         return None
     if d2t.is_floating_point() or d2t.dtype == torch.bool:

@@ -1,4 +1,4 @@
-"""Medusa heads (Cai et al. 2024) in their three layouts -> tensors, nothing else. Heads are counted from the keys: uploaded configs lie.
+"""Medusa heads (Cai et al. 2024) in their three layouts -> tensors. Heads are counted from the tensors' names: uploaded configs are wrong.
 
     v0.1   {h}.{l}.linear.weight|bias, {h}.{L}.weight            heads alone; "legacy" ones have no {h}.{L}.weight
     1.0    medusa_head. + the same, beside a whole model         `base` gives that model
@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from core.checkpoints import weights
+from core.checkpoints import tensor_files, weights
 from core.checkpoints.formats import files
 from core.errors import UserError
 from core.models.config import DecoderConfig
@@ -30,7 +30,6 @@ class MedusaTensors:
     blocks: list[list[tuple[Tensor, Tensor | None]]]    # [head][layer] -> weight [H, H], bias [H] or None
     lm_heads: list[Tensor]                              # [R, H] each; one for all heads; none: the target's own
     token_map: Tensor | None = None                     # [R] int64, target id of each row; None: the same ids
-    logit_scale: float = 1.0
     accuracy: list[list[float]] | None = None           # [head][rank], how often that guess is right; ours, from config.json
 
 
@@ -48,19 +47,21 @@ def read(folder: Path, kind: str, target: DecoderConfig, device: torch.device | 
 def base(folder: Path, dtype: torch.dtype, device: torch.device | str) -> Decoder:
     """The model that a Medusa 1.0 folder holds beside its heads."""
     config = DecoderConfig.from_hf(weights.read_config(folder))
-    tensors = {name: t for name, t in weights.read_tensors(folder).items() if not name.startswith(PREFIX)}
+    found = tensor_files.headers(tensor_files.weight_files(folder))
+    tensors = tensor_files.read_folder(folder, {name for name in found if not name.startswith(PREFIX)})
     return weights.build(config, tensors, str(folder), dtype, device)
 
 
 def _grid(found: dict[str, Tensor], pattern: re.Pattern[str], folder: Path) -> tuple[int, int]:
-    """(heads, layers), both from the keys."""
-    places = {(int(m[1]), int(m[2])) for m in map(pattern.search, found) if m}
-    if not places:
+    """(heads, layers), both from the tensors' names. Raises UserError where there are none."""
+    numbers = {(int(m[1]), int(m[2])) for m in map(pattern.search, found) if m}
+    if not numbers:
         raise UserError(f"{folder} holds no Medusa head.")
-    return max(h for h, _ in places) + 1, max(l for _, l in places) + 1
+    return max(h for h, _ in numbers) + 1, max(l for _, l in numbers) + 1
 
 
 def _fits(folder: Path, weight: Tensor | None, target: DecoderConfig) -> int:
+    """The target's hidden size. Raises UserError where this weight [., H] of a head has another."""
     H = target.hidden_size
     if weight is not None and weight.shape[-1] != H:
         raise UserError(f"{folder} was made for a target of hidden size {weight.shape[-1]}; this target's is {H}.")
@@ -96,7 +97,7 @@ def _read_vllm(folder: Path, config: dict, found: dict[str, Tensor], target: Dec
         raise UserError(f"{folder} was made for a target with {config['vocab_size']} token ids; this target has {V}.")
     rows = config.get("truncated_vocab_size") or V
     bias = any(name.startswith("blocks.") and name.endswith(".bias") for name in found)
-    scale = config.get("logit_scale", 1.0)
+    scale = config.get("logit_scale", 1.0)      # not used: above 0 it moves no token's rank, and ranks are all that Medusa drafts by
     if type(scale) not in (int, float) or not 0 < scale < float("inf"):
         raise UserError(f"{folder}: logit_scale must be a number above 0, not {scale!r}.")
     want: dict[str, tuple[int, ...]] = {}
@@ -117,9 +118,10 @@ def _read_vllm(folder: Path, config: dict, found: dict[str, Tensor], target: Dec
             raise UserError(f"{folder}: 'token_map' must hold {rows} different ids of the target (0 to {V - 1}).")
         token_map = token_map.long()
     blocks = [[(tensors[f"blocks.{h}.layers.{l}.weight"], tensors.get(f"blocks.{h}.layers.{l}.bias")) for l in range(layers)] for h in range(heads)]
-    return MedusaTensors(blocks, [tensors[name] for name in outputs], token_map, float(scale))
+    return MedusaTensors(blocks, [tensors[name] for name in outputs], token_map)
 
 
 def _is_table(table: object, heads: int) -> bool:
+    """Whether these are shares [head][rank], each from 0 to 1."""
     return (isinstance(table, list) and len(table) == heads
             and all(isinstance(row, list) and row and all(type(x) in (int, float) and 0 <= x <= 1 for x in row) for row in table))

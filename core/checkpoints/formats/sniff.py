@@ -1,4 +1,4 @@
-"""Which format a folder holds. The names of its tensors decide: configs of draft heads are often copies of the target's."""
+"""Which format a folder holds, by the names of its tensors: configs of draft heads are often copies of the target's."""
 from __future__ import annotations
 
 import re

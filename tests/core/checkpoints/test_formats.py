@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core.checkpoints import load, weights
+from core.checkpoints import load, tensor_files
 from core.checkpoints.formats import eagle, files, medusa, method_of, sniff
 from core.errors import UserError
 from tests.core import heads, tiny
@@ -74,7 +74,7 @@ def test_formats_are_told_apart_without_help(tmp_path, case):
 
 
 def test_d2t_holds_offsets():
-    """Trap 28."""
+    """No ids: the target's token of row r is r + d2t[r]."""
     assert eagle._token_map(torch.tensor([0, 1, 3]), None, 6, "x").tolist() == [0, 2, 5]
 
 
@@ -132,7 +132,8 @@ def test_shapes_are_compared_before_anything_is_read(tmp_path, monkeypatch):
     heads.eagle3(tmp_path)
     change(tmp_path, {"lm_head.weight": torch.zeros(DRAFT + 1, H)})
     asked = []
-    monkeypatch.setattr(weights, "read_file", lambda file, device="cpu", real=weights.read_file: asked.append(device) or real(file, device))
+    real = tensor_files.read_file
+    monkeypatch.setattr(tensor_files, "read_file", lambda file, device="cpu", only=None: asked.append(device) or real(file, device, only))
     refused(tmp_path, "lm_head.weight")
     assert set(asked) == {"meta"}
 
@@ -172,7 +173,7 @@ def test_a_narrow_head_needs_its_own_embedding(tmp_path):
 
 
 def test_aux_layers_and_their_numbering():
-    """Trap 35."""
+    """A config may count the inputs of layers or their outputs."""
     assert eagle.read_aux_layers(None, 8) == (2, 4, 5) and eagle.read_aux_layers(None, 30) == (2, 15, 27)
     assert eagle.read_aux_layers([2, 4, 5], 8) == (2, 4, 5)
     assert eagle.read_aux_layers([1, 3, 4], 8) == (2, 4, 5)              # the default as SGLang numbers it

@@ -9,7 +9,8 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from core.checkpoints import load
-from core.checkpoints.hf_model import HFModel, HFTarget, longest
+from core.checkpoints.hf_limits import longest
+from core.checkpoints.hf_model import HFModel, HFTarget
 from core.cli import main
 from core.decoding.loop import Decoding, Options
 from core.errors import UserError
@@ -90,7 +91,7 @@ def test_greedy_output_is_that_of_transformers_without_a_cache(name, dtype):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_after_each_round_the_cache_agrees_with_a_fresh_forward_past_the_window_too(name):
-    """Trap 15 and 16: windows of 8, a prompt of 12, drafts that are rejected."""
+    """Sliding windows of 8, a prompt of 12, drafts that are rejected."""
     to, counts = target(name), set()
     draft = DraftModel(HFModel(build(name, seed=0), name))
     draft.model.model.get_output_embeddings().weight.data.add_(torch.randn(20, 32, generator=torch.Generator().manual_seed(1)).double() * 0.02)
@@ -133,10 +134,9 @@ def test_stopping_and_state(name):
 
 
 def test_a_long_prompt_goes_through_in_parts(monkeypatch):
-    from core.checkpoints import hf_model
     to = target("gpt2")
     whole = to.verify(torch.tensor(PROMPT * 3), to.new_cache(40), 2)[0]
-    monkeypatch.setattr(hf_model, "PREFILL", 8)
+    monkeypatch.setattr("core.models.target.PREFILL", 8)
     cache = to.new_cache(40)
     torch.testing.assert_close(to.verify(torch.tensor(PROMPT * 3), cache, 2)[0], whole, rtol=0, atol=1e-10)
     assert cache.length == 36 and cache.nbytes == 2 * 2 * 36 * 32 * 8
@@ -144,7 +144,7 @@ def test_a_long_prompt_goes_through_in_parts(monkeypatch):
 
 @pytest.mark.parametrize("name", STATEFUL)
 def test_what_keeps_a_state_is_refused_by_name(name, tmp_path):
-    """Trap 17: with what works instead, before any weight is read."""
+    """With what works instead, before any weight is read."""
     STATEFUL[name]().save_pretrained(tmp_path)
     save_file({"none.of.it": torch.zeros(1)}, tmp_path / "model.safetensors")
     with pytest.raises(UserError, match=f"{name}.*reject.*Llama"):
@@ -164,7 +164,7 @@ def test_a_cache_that_does_not_follow_is_refused_by_trial():
         HFModel(model, "forgetful")
 
 
-def test_taps_and_trees_are_refused():
+def test_aux_layers_and_trees_are_refused():
     to = target("gpt2")
     with pytest.raises(UserError, match="lookup"):
         to.verify(torch.tensor([1]), to.new_cache(4), 1, None, (0,))

@@ -32,12 +32,6 @@ def test_a_folder_becomes_a_target(folder):
     assert pair.weights == {str(folder): want}
 
 
-@pytest.mark.parametrize(("eos", "want"), [(1, (1,)), ([1, 2], (1, 2)), (None, (0,))])
-def test_generation_config_knows_the_end_tokens(folder, eos, want):
-    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": eos}))
-    assert open_pair(folder).target.eos_ids == want
-
-
 def test_without_a_tokenizer_all_rows_of_the_head_count(tmp_path):
     pair = open_pair(tiny.checkpoint(tmp_path / "bare"))
     assert isinstance(pair.text, NoText) and pair.target.vocab_size == 20
@@ -52,7 +46,7 @@ def test_a_draft_with_the_same_tokens_fits_also_with_another_padding(folder, tmp
 
 
 def test_a_draft_with_other_texts_is_refused_with_the_reason(folder, tmp_path):
-    """Trap 27."""
+    """Two ids are exchanged: the same size, and other texts."""
     from tokenizers import Tokenizer
     data = json.loads(tiny.tokenizer().to_str())
     vocab = data["model"]["vocab"]

@@ -32,6 +32,14 @@ def test_options_out_of_range(bad, said):
         Options(**bad)
 
 
+@pytest.mark.parametrize("value", [-0.1, 1.1, 1e300, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_typical_acceptance_wants_shares(name, value):
+    with pytest.raises(UserError, match=name):
+        Options(**{f"typical_{name}": value})
+    Options(typical_epsilon=1e-320, typical_delta=1)            # 0 in float32, where every token of positive probability is above it too
+
+
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_drafts_shorter_than_asked(most):
     to = tiny.target()

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.checkpoints import draft_format, formats, weights
+from core.checkpoints import draft_format, formats, tensor_files
 from core.errors import UserError
 from core.methods import eagle_head
 from core.models import rope
@@ -116,7 +116,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(kind: str, target: Decoder, t
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     rest = run(kind, target, texts, tmp_path / "part", resume=True)
     assert rest["curve"] == whole["curve"] and not rest["interrupted"]
-    ours, theirs = weights.read_tensors(tmp_path / "part"), weights.read_tensors(tmp_path / "whole")
+    ours, theirs = tensor_files.read_folder(tmp_path / "part"), tensor_files.read_folder(tmp_path / "whole")
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[n], theirs[n]) for n in ours)
 
 
@@ -185,7 +185,7 @@ def test_a_saved_draft_is_the_trained_one(target: Decoder, texts: Texts, tmp_pat
 
 def test_a_saved_eagle_head_has_the_published_names_and_shapes(target: Decoder, texts: Texts, tmp_path: Path) -> None:
     objective("eagle", target, texts).save(tmp_path)
-    got = {n: (tuple(t.shape), t.dtype) for n, t in weights.read_tensors(tmp_path).items()}
+    got = {n: (tuple(t.shape), t.dtype) for n, t in tensor_files.read_folder(tmp_path).items()}
     h, n = 32, len(IDS)
     shapes = {"fc.weight": (h, 3 * h), "norm.weight": (h,), "lm_head.weight": (n, h), "midlayer.hidden_norm.weight": (h,),
               "midlayer.input_layernorm.weight": (h,), "midlayer.post_attention_layernorm.weight": (h,),
@@ -193,7 +193,7 @@ def test_a_saved_eagle_head_has_the_published_names_and_shapes(target: Decoder, 
               "midlayer.self_attn.o_proj.weight": (h, h)}
     shapes |= {f"midlayer.self_attn.{x}_proj.weight": (h, 2 * h) for x in "qkv"}
     assert got == {k: (v, torch.bfloat16) for k, v in shapes.items()} | {"d2t": ((n,), torch.int64), "t2d": ((20,), torch.bool)}
-    maps = weights.read_tensors(tmp_path)
+    maps = tensor_files.read_folder(tmp_path)
     assert torch.equal(torch.arange(n) + maps["d2t"], IDS) and torch.equal(maps["t2d"].nonzero()[:, 0], IDS)     # offsets, not ids
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["draft_vocab_size"] == n and config["vocab_size"] == 20 and config["num_hidden_layers"] == 1
@@ -221,7 +221,7 @@ def test_the_decoding_core_computes_what_was_trained(before: bool, target: Decod
 
 def test_saved_medusa_heads_have_vllms_names_and_shapes(target: Decoder, texts: Texts, tmp_path: Path) -> None:
     objective("medusa", target, texts).save(tmp_path)
-    got = {n: tuple(t.shape) for n, t in weights.read_tensors(tmp_path).items()}
+    got = {n: tuple(t.shape) for n, t in tensor_files.read_folder(tmp_path).items()}
     want = {"lm_heads.0.weight": (len(IDS), 32), "token_map": (len(IDS),)}
     want |= {f"blocks.{i}.layers.0.weight": (32, 32) for i in range(3)} | {f"blocks.{i}.layers.0.bias": (32,) for i in range(3)}
     assert got == want

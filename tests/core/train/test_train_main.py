@@ -81,6 +81,17 @@ def test_the_target_writes_its_own_text(folder: Path, tmp_path: Path, monkeypatc
     assert json.loads((tmp_path / "training.json").read_text())["data"] == data.sha256([tmp_path / "generated.jsonl"])
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "0", "1e-320", "5e-46", "1e300", "1e-11", "x", ""])
+@pytest.mark.parametrize("option", ["--matrix-lr", "--rest-lr", "--tv", "--seed"])
+def test_numbers_that_training_cannot_use_are_refused(option: str, value: str) -> None:
+    """nan spoils the weights, 1e-320 is 0 in them, and a rate of 0 meant the default."""
+    if value == "0" and option in ("--tv", "--seed"):
+        assert getattr(arguments("draft", "--out", "x", option, value), option[2:]) == 0
+        return
+    with pytest.raises(argparse.ArgumentError, match=option):
+        arguments("draft", "--out", "x", f"{option}={value}")
+
+
 @pytest.mark.parametrize("words, says", [
     ([], "--data FILE"), (["--generate", "999999"], "at most"), (["--data", "nowhere.jsonl"], "nowhere.jsonl"),
     (["--data", "FILE", "--taps", "3,2"], "--aux-layers"), (["--data", "FILE", "--layers", "0,9"], "--layers"),
