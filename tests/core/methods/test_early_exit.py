@@ -70,7 +70,7 @@ def test_a_draft_that_looks_at_its_tokens_is_never_captured():
     for confidence in (0.0, 0.6):
         to.graphs = None
         tiny.decode(to, EarlyExit(to, "1", confidence=confidence), graphs=True)
-        assert {type(key[0]).__name__ for key in to.graphs.kept} == ({"Verification"} if confidence else {"Verification", "ExitChain"})
+        assert {type(key[0]).__name__ for key in to.graphs.captured} == ({"Verification"} if confidence else {"Verification", "ExitChain"})
 
 
 def test_confidence_ends_a_draft_behind_the_first_unsure_token():
