@@ -17,7 +17,7 @@ from core.models.graphs import GraphRunner
 from core.models.target import DecoderTarget, graph_runner
 from core.sampling.probs import Sampling
 from tests.core import tiny
-from tests.core.methods.closing import REPEATING, facts
+from tests.core.methods.proofs import REPEATING, facts
 from tests.core.methods.test_statistics_methods import METHODS, SIZE
 from tests.core.tiny import PROMPT, emitted
 
