@@ -1,11 +1,11 @@
-"""Specscope's decoding core."""
+"""Specscope's core: models, sampling, proposers, the decode loop, measuring and training. It knows nothing of the page (spec_ui)."""
 import os
 import warnings
 
-# OpenMP's threads spin while they wait, by default for so long that a second busy process makes a two-thread pass ten times slower; asleep
-# they wake so late that two threads gain little. This many spins bridge the gap between two matrix products and not much more. It must be said
-# before torch is imported.
+# How long OpenMP's threads spin before they sleep. The default is so long that, beside a second busy process, a pass on two threads becomes ten
+# times slower; without any spinning, threads wake too late for two of them to gain much. This count covers the gap between two matrix
+# products. libgomp reads it once, so it must be set before torch is imported.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-# torch warns when it is imported that NumPy is missing, which the core does without where nothing is read from a GGUF file.
+# torch warns at import that NumPy is missing. The core needs NumPy only to read GGUF files.
 warnings.filterwarnings("ignore", message="Failed to initialize NumPy")

@@ -1,9 +1,9 @@
-"""The two failures a person can meet. Each message is one clear sentence: what was wrong and what to do."""
+"""The two kinds of failure that a user sees. Each message is one sentence: what was wrong and what to do."""
 
 
 class Failure(Exception):
-    """`reason` and `values` say the message in pieces (names of settings as they stand in core.methods.settings), for a page that has its own
-    words and no flags; no reason: the message is all there is."""
+    """`reason` (a key) and `values` (what fills the sentence; settings by their names in core.methods.settings) let the page write its own
+    sentence, translated and without command-line flags. With reason "" there is only the message."""
 
     def __init__(self, message: str = "", reason: str = "", **values: object) -> None:
         super().__init__(message)
@@ -15,4 +15,4 @@ class UserError(Failure):
 
 
 class EnvironmentFailure(Failure):
-    """The machine's trouble: network, disk, memory, a missing tool. Exit code 1."""
+    """A fault of the machine or network: disk, memory, a missing tool. Exit code 1."""

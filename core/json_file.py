@@ -1,4 +1,4 @@
-"""JSON files that came from somewhere else."""
+"""Reads JSON files of other programs: config.json, tokenizer_config.json, index files."""
 from __future__ import annotations
 
 import json
@@ -9,12 +9,12 @@ from core.errors import UserError
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A file that holds one JSON object. Raises UserError, one sentence that names the file, whatever is wrong with it."""
+    """The JSON object in a file. Raises UserError that names the file if it cannot be read or holds no JSON object."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror or error}).") from None
-    except (ValueError, RecursionError) as error:       # not JSON, not UTF-8, a number of thousands of digits, brackets without end
+    except (ValueError, RecursionError) as error:       # not JSON, not UTF-8, a number of thousands of digits; nested too deeply
         raise UserError(f"{path} is not JSON ({str(error)[:120]}).") from None
     if not isinstance(data, dict):
         raise UserError(f"{path} is not a JSON object.")

@@ -1,4 +1,4 @@
-"""The one record that core and spec_ui share: Trace = run facts + rounds + totals (+ the plain run). JSON version 1.
+"""The record of a run, which is all that core and spec_ui share: Trace = run facts + rounds + totals (+ the plain run). JSON version 1.
 
 Two written forms parse alike: one JSON object (`.json`), or a stream (`.ndjson`): line 1 `{version, run}`, one line a round,
 last `{totals, plain}`. A live stream may repeat the last line; the newest one counts. Every key is described in
@@ -24,19 +24,20 @@ STOPS = ("eos", "length", "stop_string", "cancelled")
 
 @dataclass
 class Drafted:
-    """A drafted token: p and q are its own probabilities after all sampling options; kept iff u < threshold."""
+    """A drafted token. p and q are its probabilities under target and draft, after all sampling options; accepted iff u < threshold."""
     id: int
     text: str
     parent: int                 # -1 root; i-1 in a chain; index into Round.drafted in a tree
     p: float
     q: float
     u: float | None             # None when greedy: nothing was drawn
-    threshold: float | None     # None when never compared in a tree; p/q in a chain
+    threshold: float | None     # the acceptance probability that u is compared with: p/q in a chain; None where none was computed
     verdict: str                # accepted | rejected | not_reached
 
 
 @dataclass
 class Emitted:
+    """An output token, and where it came from."""
     id: int
     text: str
     kind: str                   # accepted | recovered | bonus | plain
@@ -44,31 +45,32 @@ class Emitted:
 
 @dataclass
 class Table:
-    """Both distributions at one position of the pass: the union of the likeliest ids of p and q and the drafted id, likeliest first."""
+    """p and q at one position of the target's pass. Listed ids: the likeliest of p, the likeliest of q and the drafted ones, likeliest first."""
     after: int                  # index in Round.drafted of the token this position follows; -1 root
     ids: list[int]
     texts: list[str]
     p: list[float]
-    q: list[float] | None       # None at the bonus position: no draft was made there
-    residual: list[float] | None  # the distribution resampled from; None where nothing was resampled
+    q: list[float] | None       # None where nothing was drafted, as at the bonus position
+    residual: list[float] | None  # the distribution that the recovered token was drawn from; None where nothing was recovered
     logit_p: list[float]
     logit_q: list[float | None] | None
     overlap: float | None       # sum over the whole vocabulary of min(p, q)
-    others: dict[str, float | None]
+    others: dict[str, float | None]   # sums of p, q, overlap and residual over the ids that are not listed
 
 
 @dataclass
 class Round:
+    """One round: a draft, one pass of the target over it, the tokens that come out. Round 0 is the prompt's pass and drafts nothing."""
     index: int
-    start: int                  # position of the first emitted token; 0 = first new token
-    draft_len: int              # what the draft was asked for
+    start: int                  # position of the round's first emitted token; 0 = first new token
+    draft_len: int              # tokens (in a tree: levels) that the proposer was asked for
     drafted: list[Drafted] = field(default_factory=list)
     emitted: list[Emitted] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     draft_s: float = 0.0
     verify_s: float = 0.0
     other_s: float = 0.0
-    elapsed_s: float = 0.0      # since the run began, the prompt's pass included
+    elapsed_s: float = 0.0      # since the start of the run, the prompt's pass included
 
     def to_json(self) -> dict[str, Any]:
         out = dict(vars(self))
@@ -86,7 +88,7 @@ class Round:
 
 @dataclass
 class Totals:
-    """What a run came to. Rates are None where their denominator is 0."""
+    """The sums and rates of a run. Rates are None where their denominator is 0."""
     text: str = ""
     new_tokens: int = 0
     rounds: int = 0
@@ -106,6 +108,7 @@ class Totals:
 
 @dataclass
 class Trace:
+    """A whole run. `plain`: the times of plain decoding of the same prompt, if it was measured."""
     run: dict[str, Any]
     rounds: list[Round] = field(default_factory=list)
     totals: Totals | None = None
@@ -121,12 +124,13 @@ class Trace:
                 "totals": asdict(self.totals) if self.totals else None, "plain": self.plain}
 
     def lines(self) -> Iterator[str]:
+        """The stream form, line by line, each with its line end."""
         yield head_line(self.run)
         yield from map(round_line, self.rounds)
         yield last_line(self.totals, self.plain)
 
     def write(self, path: str | Path) -> None:
-        """Write .ndjson or .json by the name's ending, whole or not at all. Raises EnvironmentFailure when the disk refuses."""
+        """Write the stream form if the name ends in .ndjson, else one JSON object. A failure raises EnvironmentFailure and leaves the old file."""
         path = Path(path)
         text = "".join(self.lines()) if path.suffix == ".ndjson" else dumps(self.to_json()) + "\n"
         write_text(path, text)
@@ -149,9 +153,9 @@ def last_line(totals: Totals | None, plain: dict[str, Any] | None) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write through a temporary neighbour and rename, so that a half-written file is never left behind."""
+    """Write a temporary file in the same folder and rename it, so that no half-written file is left. Raises EnvironmentFailure."""
     try:
-        if path.exists() and not path.is_file():       # /dev/stdout, a pipe: nothing to rename
+        if path.exists() and not path.is_file():       # /dev/stdout or a pipe: it cannot be replaced by a rename
             path.write_text(text, encoding="utf-8")
             return
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent or ".", prefix=".specscope-", delete=False) as tmp:
@@ -170,7 +174,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def parse(text: str) -> Trace:
-    """Read either written form. Raises UserError with the first thing that is wrong."""
+    """Read either written form. Raises UserError that names the first fault."""
     try:
         objects = [_loads(text)]
     except ValueError:
@@ -179,7 +183,7 @@ def parse(text: str) -> Trace:
 
 
 def _loads(text: str) -> Any:
-    """One JSON value. Raises ValueError, also for NaN and infinities, which JSON does not know, and for brackets without end."""
+    """One JSON value. Raises ValueError, also for NaN, infinities (Python's json would accept them) and nesting that is too deep."""
     def refuse(name: str) -> None:
         raise ValueError(f"{name} is no JSON number")
     try:
@@ -190,7 +194,7 @@ def _loads(text: str) -> Any:
 
 def _parse_lines(text: str) -> list[Any]:
     objects = []
-    for number, line in enumerate(text.split("\n"), 1):   # not splitlines: U+2028 inside a text is no line end
+    for number, line in enumerate(text.split("\n"), 1):   # not splitlines, which also splits at U+2028 inside a text
         if line.strip():
             try:
                 objects.append(_loads(line))
@@ -200,7 +204,7 @@ def _parse_lines(text: str) -> list[Any]:
 
 
 def join(objects: Iterable[Any]) -> Trace:
-    """Whole file or stream lines -> Trace, checked against the schema."""
+    """The parsed objects of a file (one) or of a stream (one a line) -> Trace. Raises UserError if they break the schema."""
     data: dict[str, Any] = {}
     rounds: list[Any] = []
     for item in objects:
@@ -219,7 +223,7 @@ def join(objects: Iterable[Any]) -> Trace:
 
 
 def check(data: dict[str, Any]) -> None:
-    """Validate a whole trace against the shipped schema. Raises UserError naming the first bad place."""
+    """Validate a trace against assets/trace.schema.json. Raises UserError that names the first bad key."""
     import jsonschema
     if data.get("version") != VERSION:
         raise UserError(f"This trace says version {data.get('version')!r}; this program reads version {VERSION}.")
@@ -230,6 +234,7 @@ def check(data: dict[str, Any]) -> None:
 
 
 def read(path: str | Path) -> Trace:
+    """Read a trace file, either form. Raises UserError if it cannot be read or is no trace."""
     try:
         return parse(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -100,7 +100,7 @@ def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRu
         target.verify(torch.zeros(length, dtype=torch.long, device=target.device), cache, 1)
     ids = torch.zeros(longest, dtype=torch.long, device=target.device)
     times: dict[int, list[float]] = {k: [] for k in lengths}
-    warm = 1 + runner.patience                      # the first of each warms up, a second one captures
+    warm = 1 + runner.direct_first                   # the first of each warms up, a second one captures
     for n in range(warm + repeats):
         for k, spent in times.items():
             seconds = _timed(lambda k=k: runner.run(Pass(target, k), cache, k, ids[:k]), target.device)
@@ -137,7 +137,7 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, 
             proposer.observe(ctx, [])           # as if the last token had just been emitted: one token to read, then k - 1 of its own
             proposer.propose(ctx, k)
 
-        for _ in range(runner.patience):
+        for _ in range(runner.direct_first):
             once()
         return _median(once, repeats, target.device) / (first.levels or len(first))
     finally:

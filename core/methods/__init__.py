@@ -1,1 +1,1 @@
-"""One file a method of drafting, and the registry that names them all."""
+"""The drafting methods, one file each (a Proposer), and the registry that lists them."""

@@ -1,4 +1,4 @@
-"""What every proposer gets and gives. A proposer is one file; the loop knows no method by name."""
+"""The interface between the decode loop and a proposer: Context goes in, a Draft comes out. The loop knows no method by name."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from core.sampling.probs import Sampling
 
 @dataclass(frozen=True)
 class SamplingContext:
-    """What a captured function may know of a run besides its tensors."""
+    """What a captured function may know of a run besides its tensors: part of its key."""
     sampling: Sampling
     vocab_size: int
     dtype: torch.dtype
@@ -28,41 +28,41 @@ class SamplingContext:
 
 @dataclass(frozen=True)
 class TargetPass:
-    """The target's pass of a round, for a captured function."""
+    """The target's pass of a round, as a captured function calls it."""
     target: Target
     aux_layers: tuple[int, ...] = ()
 
     def __call__(self, cache: Cache, ids: Tensor, last: int, shape: PassShape | None = None,
                  reused: Tensor | None = None) -> tuple[Tensor, dict[int, Tensor]]:
-        """ids [K] -> logits [last, V] and hidden states [K, H]. reused: what the draft has computed of this pass already (Draft.reused)."""
+        """ids [K] -> logits [last, V] of the last positions and, by aux layer, hidden states [K, H]. reused: Draft.reused of the round's draft."""
         return self.target.verify(ids, cache, last, shape, self.aux_layers)
 
 
 @dataclass
 class Context:
-    """The state of one run that a proposer may read: tokens so far (prompt and output), sampling options, the run's uniforms."""
+    """The state of one run, for its proposer: tokens so far (prompt and output), sampling options, uniforms, caches. V: vocab_size."""
     tokens: list[int]
     sampling: Sampling
     generator: torch.Generator
-    vocab_size: int                     # of the target: every q is over these ids
-    capacity: int                       # most positions this run can reach
+    vocab_size: int                     # the target's; every q is over these ids
+    capacity: int                       # the most positions that this run can reach
     device: torch.device
     dtype: torch.dtype                  # of the distributions: float32, or float64 with a float64 target
     target: Target
-    cache: Cache                        # the target's; holds all of `tokens` but the last
-    record: bool = True                 # whether anybody will look at a draft's logits
-    seen: Tensor | None = None          # [V] bool, ids in `tokens`; kept only with a repetition penalty
-    hidden_states: dict[int, Tensor] = field(default_factory=dict)     # aux layer -> [n, H], of the tokens that the last pass added to the cache
+    cache: Cache                        # the target's; between rounds it holds all of `tokens` but the last
+    record: bool = True                 # whether the draft's logits are recorded
+    seen: Tensor | None = None          # [V] bool: the ids in `tokens`; None without a repetition penalty
+    hidden_states: dict[int, Tensor] = field(default_factory=dict)     # aux layer -> [n, H] of the n tokens that the last round added to the cache
     runner: GraphRunner = field(default_factory=lambda: GraphRunner(enabled=False))
-    new_ids: Tensor | None = None       # [n] int64, the last ids of `tokens`, where they already lie on the device
-    lent: list[tuple[Any, KVCache]] = field(default_factory=list)       # caches that go back to the runner when the run ends
+    new_ids: Tensor | None = None       # [n] int64: the last ids of `tokens`, already on the device
+    lent: list[tuple[Any, KVCache]] = field(default_factory=list)       # (model, cache) that go back to the runner when the run ends
 
     @property
     def sampling_ctx(self) -> SamplingContext:
         return SamplingContext(self.sampling, self.vocab_size, self.dtype, self.record)
 
     def new_cache(self, model: Any, capacity: int) -> KVCache:
-        """For at least `capacity` entries, until the run ends."""
+        """A cache of at least `capacity` entries, for this run."""
         if not isinstance(model, Decoder):
             return model.new_cache(capacity)
         cache = self.runner.lend(model, capacity)
@@ -70,79 +70,79 @@ class Context:
         return cache
 
     def give_back(self) -> None:
-        """The run is over: its caches may serve the next one."""
+        """End of the run: return its caches for the next run."""
         for model, cache in self.lent:
             self.runner.give_back(model, cache)
         self.cache, self.hidden_states, self.new_ids, self.lent = None, {}, None, []
 
     def uncached(self, length: int) -> Tensor:
-        """The tokens that a cache of `length` entries has not read: tokens[length:] as [n] int64 on the device."""
+        """The uncached tokens of a cache with `length` entries: tokens[length:] as [n] int64 on the device."""
         n = len(self.tokens) - length
         if self.new_ids is not None and 0 < n <= self.new_ids.shape[0]:
             return self.new_ids[-n:]
         return to_device(self.tokens[length:], self.device)
 
     def uniforms(self, n: int) -> Tensor:
-        """n fresh draws in [0, 1), float64: float32 would round small probabilities to a coarse grid."""
+        """n new uniforms in [0, 1), float64: in float32 they would lie on a grid too coarse for small probabilities."""
         return torch.rand(n, generator=self.generator, dtype=torch.float64, device=self.device)
 
 
 @dataclass
 class Draft:
-    """N drafted tokens. q None means one-hot: the draft was deterministic, whatever its head's softmax gives."""
+    """N drafted tokens. q None means one-hot: a deterministic draft, even if its model computes a softmax."""
     tokens: Tensor                      # [N] int64 target ids
-    q: Tensor | None = None             # [N, V], the distribution each token was really drawn from
-    logits: Tensor | None = None        # [N, V], raw; -inf where the draft cannot go; for the trace alone
-    parents: Tensor | None = None       # [N] int64, index of each node's parent, -1 = the last emitted token; None: a chain
-    levels: int = 0                     # of a tree: an upper bound of its depth
-    reused: Tensor | None = None          # what verification need not compute again; only the proposer's own target_pass reads it
+    q: Tensor | None = None             # [N, V]: the distribution that each token was really drawn from
+    logits: Tensor | None = None        # [N, V] raw, -inf at ids that the draft cannot propose; only for the trace
+    parents: Tensor | None = None       # [N] int64: index of each node's parent, -1 = the last emitted token; None: a chain
+    levels: int = 0                     # an upper bound of a tree's depth; 0 for a chain
+    reused: Tensor | None = None        # what verification need not compute again; only the proposer's own target_pass reads it
 
     def __len__(self) -> int:
         return self.tokens.shape[0]
 
     def tensors(self) -> tuple[Tensor | None, ...]:
-        """Everything but `levels`: inputs of a captured function."""
+        """All fields but `levels`, as inputs of a captured function."""
         return self.tokens, self.q, self.logits, self.parents, self.reused
 
     @classmethod
     def of(cls, tensors: Sequence[Tensor | None], levels: int) -> Draft:
-        """The draft again from its `tensors`."""
+        """The draft from its `tensors`."""
         tokens, q, logits, parents, reused = tensors
         return cls(tokens, q, logits, parents, levels, reused)
 
 
 class Proposer:
-    """Base of all proposers, and itself `plain`: it never proposes anything."""
+    """Base class of all proposers. By itself it is the method `plain`, which never drafts."""
 
     name = "plain"
-    settings: tuple[Setting, ...] = ()  # its own options, beside the ones every method has
-    aux_layers: tuple[int, ...] = ()          # target layers whose input hidden states it wants in ctx.hidden states
-    side_nodes: int = 0                 # most drafted nodes beside the accepted path: cache rows a tree needs for a while
-    levels: int | None = None           # of a tree given by its shape; None: as many as --draft-len says
-    max_positions: int | None = None    # longest context it can read; None = no limit of its own
-    direct: str | None = None           # why its draft cannot be captured, in words
+    settings: tuple[Setting, ...] = ()  # its own options, besides those that every method has
+    aux_layers: tuple[int, ...] = ()    # target layers whose input hidden states it needs in ctx.hidden_states
+    side_nodes: int = 0                 # most nodes of a tree that can be off the accepted path: extra cache entries
+    levels: int | None = None           # levels of the trees it drafts; None: it drafts chains, --draft-len long
+    max_positions: int | None = None    # its own limit of the context; None = none
+    direct: str | None = None           # why its draft cannot be captured, in words; None: it can
 
     @property
     def costly(self) -> Proposer:
-        """Whose draft steps cost time: itself, or the dearer part of a combination."""
+        """The proposer whose draft steps take time: itself, or the slower part of a combination."""
         return self
 
     def begin(self, ctx: Context) -> None:
-        """A new run: forget everything of the last one."""
+        """Start of a run: forget the last one."""
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
-        """Up to k tokens (a tree: k levels) to follow ctx.tokens, or None. Never waits for the device."""
+        """A draft of up to k tokens (a tree: k levels) to follow ctx.tokens, or None. Does not wait for the device."""
         return None
 
     def target_pass(self, target: Target) -> TargetPass:
-        """How the target verifies; another than the plain pass for who has run a part of it already."""
+        """The target's pass for verification. A proposer that has already run a part of it returns another TargetPass."""
         return TargetPass(target, self.aux_layers)
 
     def observe(self, ctx: Context, path: list[int]) -> None:
-        """After a round: ctx.tokens now ends with the drafted tokens of `path` (indices into the draft) and one of the target's."""
+        """After each round. path: indices of the accepted tokens in the draft; ctx.tokens now ends with them and the recovered or bonus token."""
 
     def forget(self) -> None:
-        """Drop what earlier runs taught, so that the repeats of a measurement all do the same work."""
+        """Drop what earlier runs have taught it, so that all repeats of a measurement do the same work."""
 
     def end(self) -> None:
-        """The run is over, however it ended: free its caches."""
+        """End of a run, also of a cancelled one: free its caches."""

@@ -1,4 +1,4 @@
-"""A chain of tokens drawn one by one from a head's logits: the part that every sampling proposer shares. All on the device."""
+"""Draws a chain of tokens one by one from a draft's logits, on the device: shared by all proposers that sample."""
 from __future__ import annotations
 
 import torch
@@ -9,13 +9,13 @@ from core.sampling import probs
 
 
 class Chain:
-    """Draws up to k tokens, each from the head's own distribution under the run's sampling options; `parts` are they with that distribution as q.
+    """Draws each token from the draft's own distribution under the run's sampling options; that distribution is its q.
 
-    token_map [rows of the head] gives the target id of each row of a reduced head; ids without a row have q = 0.
+    token_map [R], of a reduced head with R rows: the target id of each row. Ids without a row have q = 0.
     """
 
     def __init__(self, sampling_ctx: SamplingContext, u: Tensor | None, seen: Tensor | None, token_map: Tensor | None = None) -> None:
-        """u [k], None = greedy; seen [V] bool with a repetition penalty."""
+        """u [k] uniforms, None = greedy; seen [V] bool: the ids of the context, None without a repetition penalty."""
         self.sampling_ctx, self.u, self.token_map = sampling_ctx, u, token_map
         self.seen = None if seen is None else seen.clone()
         self.tokens: list[Tensor] = []
@@ -23,17 +23,17 @@ class Chain:
         self.logits: list[Tensor] = []
 
     def add(self, logits: Tensor) -> Tensor:
-        """Raw logits [rows of the head] -> the drawn target id [1]."""
+        """Raw logits [R] of the next position -> the drawn target id [1]."""
         sampling_ctx = self.sampling_ctx
         raw = logits.to(sampling_ctx.dtype)
         if self.token_map is None:
-            raw = raw[:sampling_ctx.vocab_size]                          # rows that only pad the head
+            raw = raw[:sampling_ctx.vocab_size]                          # without the rows that only pad the head
         seen = self.seen
         if seen is not None:
             seen = seen[:raw.shape[0]] if self.token_map is None else seen[self.token_map]
         dist = probs.probabilities(probs.scores(raw, sampling_ctx.sampling, seen), sampling_ctx.sampling)
         row = (dist.argmax(-1) if self.u is None else probs.draw(dist, self.u[len(self.tokens)])).view(1)
-        token = row if self.token_map is None else self.token_map.index_select(0, row)      # indexing by one number would wait
+        token = row if self.token_map is None else self.token_map.index_select(0, row)      # indexing by a 0-d tensor would wait
         if self.seen is not None:
             self.seen.index_fill_(0, token, True)
         self.tokens.append(token)
@@ -42,18 +42,18 @@ class Chain:
         return token
 
     def parts(self) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Tokens [k], q [k, V] and raw logits [k, V] (None if nobody records them): the beginning of a Draft."""
+        """The first fields of a Draft: tokens [k], q [k, V], raw logits [k, V] (None if they are not recorded)."""
         size = self.sampling_ctx.vocab_size
         logits = scatter_to_vocab(torch.stack(self.logits), size, self.token_map, -torch.inf) if self.sampling_ctx.record else None
         return torch.cat(self.tokens), scatter_to_vocab(torch.stack(self.dists), size, self.token_map, 0.0), logits
 
 
 def scatter_to_vocab(rows: Tensor, size: int, token_map: Tensor | None, fill: float) -> Tensor:
-    """[k, head rows] -> [k, size] over the target's ids."""
+    """Rows [k, R] over a draft head's rows -> [k, size] over the target's ids; `fill` at ids without a row."""
     if token_map is None and rows.shape[-1] == size:
         return rows
     out = rows.new_full((rows.shape[0], size), fill)
-    if token_map is None:                                         # the draft's vocabulary ends earlier
+    if token_map is None:                                         # the draft's vocabulary is smaller
         out[:, :rows.shape[-1]] = rows
     else:
         out[:, token_map] = rows

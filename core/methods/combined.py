@@ -18,7 +18,7 @@ MINIMUM = Setting("lookup_min", int, 3, "shortest match for which the lookup goe
 class Combined(Proposer):
     """`first` proposes when it can, else `second`; both see every round, so that the caches of neither fall behind.
 
-    After a round that `first` drafted, `second` is told an empty path: none of its own nodes were kept, whatever was emitted.
+    After a round that `first` drafted, `second` observes an empty path, since none of its own tokens were accepted.
     """
 
     def __init__(self, first: Proposer, second: Proposer) -> None:

@@ -22,7 +22,7 @@ SETTINGS = (
 
 
 def build(pair: Pair, tree: str = "chain", vocab: str = "strict") -> Proposer:
-    """Raises UserError for a draft that does not fit, or a tree where only chains can run."""
+    """Raises UserError for a draft that does not fit the target, or a tree where only chains can run."""
     if tree == "auto":
         raise UserError("--tree auto has no meaning for --method draft: give the candidates per depth, such as 3x2x1.", "shape_auto",
                         setting="tree")
@@ -30,7 +30,7 @@ def build(pair: Pair, tree: str = "chain", vocab: str = "strict") -> Proposer:
     if vocab == "intersect" and pair.other_text():
         if shape:
             raise UserError("--vocab intersect drafts chains only: leave --tree out.", "shape_chain", setting="tree")
-        model, _ = pair.draft_of_any_text()         # all its rows: only a draft trained here has fewer, and that speaks the target's text
+        model, _ = pair.draft_of_any_text()         # no token map: this project's drafts alone have one, and they use the target's tokenizer
         return OtherVocab(model, pair.draft_text(), pair.text, pair.target.vocab_size, pair.draft_name("draft"))
     model, token_map = pair.draft_model()
     if shape is None:

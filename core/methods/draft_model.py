@@ -10,7 +10,7 @@ from core.methods.chain import Chain
 from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder
 
-FEW = 2             # tokens a round may have to read: more is a prompt, whose pass fits no other
+FEW = 2             # uncached tokens a round can have; more is a prompt, whose length hardly recurs, so its pass is not captured
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class DraftChain:
     k: int
 
     def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """feed [m] ids not read yet, u [k], seen [V] -> parts of the draft."""
+        """feed [m] uncached ids, u [k], seen [V] -> the fields of a Draft."""
         chain = Chain(self.sampling_ctx, u, seen, self.token_map)
         feed = feed.clamp_max(self.model.config.vocab_size - 1)
         for _ in range(self.k):
@@ -32,18 +32,19 @@ class DraftChain:
 
 
 def not_ours(model: object) -> str | None:
-    """Why a draft on this model cannot be captured."""
+    """Why drafts of this model cannot be captured, in words; None if they can."""
     return None if isinstance(model, Decoder) else "the draft runs through transformers"
 
 
 class DraftModel(Proposer):
-    """Leviathan et al. 2023: q is the draft's own distribution under the run's sampling options, the tokens are drawn from it.
+    """Draws tokens from the draft's own distribution q under the run's sampling options (Leviathan et al. 2023; Chen et al. 2023).
 
-    token_map [rows of the head] gives the target id of each output row when the head is reduced; ids without a row have q = 0.
-    Ids of the target behind the end of the draft's vocabulary are read as its last id: the draft may then err, the output cannot.
+    token_map [R], of a reduced head with R rows: the target id of each row. Ids without a row have q = 0.
+    Target ids that are outside the draft's vocabulary are fed as its last id. Drafts get worse by that, the output does not.
     """
 
     name = "draft"
+
     def __init__(self, model: Decoder, token_map: Tensor | None = None) -> None:
         self.model = model
         self.token_map = token_map
@@ -59,10 +60,10 @@ class DraftModel(Proposer):
         self.cache = None
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
-        k = min(k, self.room - len(ctx.tokens) + 1)               # token k is never fed, so k - 1 more positions are needed
+        k = min(k, self.room - len(ctx.tokens) + 1)               # the last drafted token is not fed, so k tokens need k - 1 positions
         if k <= 0:
             return None
-        # everything not yet cached: after a fully accepted draft that is two tokens, since the last one was never fed
+        # after a fully accepted draft two tokens are uncached: the last drafted one, which was not fed, and the bonus token
         feed = ctx.uncached(self.cache.length)
         u = None if ctx.sampling.greedy else ctx.uniforms(k)
         chain = DraftChain(self.model, self.token_map, ctx.sampling_ctx, k)

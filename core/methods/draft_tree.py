@@ -18,7 +18,7 @@ from core.sampling.tree import Tree, fixed
 
 @dataclass(frozen=True)
 class TreeLevels:
-    """A captured function: one draft pass a level, over the tree so far. sizes: nodes of each level."""
+    """A captured function: one pass of the draft model per level, over the tree so far. sizes: nodes of each level."""
     model: Decoder
     token_map: Tensor | None
     sampling_ctx: SamplingContext
@@ -26,7 +26,7 @@ class TreeLevels:
     sizes: tuple[int, ...]
 
     def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """feed [m] ids not read yet, u [N], seen [V] -> parts of the draft."""
+        """feed [m] uncached ids, u [N], seen [V] -> the fields of a Draft."""
         sampling_ctx, levels = self.sampling_ctx, len(self.shape)
         hidden, _ = self.model.run(feed[None], cache)
         base = cache.length
@@ -35,16 +35,16 @@ class TreeLevels:
         parents = fixed(self.shape, feed.device)
         for level in range(levels):
             above, size = sum(self.sizes[:level]), self.sizes[level]
-            along = None
+            before = None                           # the ids in each parent's prefix
             if seen is not None:
                 tree = Tree.of(parents[:above], level) if level else None
-                along = probs.seen_before(seen, torch.cat(tokens), tree)[-hidden.shape[0]:] if level else seen[None]
-            drawn, dist, raw = self._children(self.model.logits(hidden), self.shape[level], None if u is None else u[above:above + size], along)
+                before = probs.seen_before(seen, torch.cat(tokens), tree)[-hidden.shape[0]:] if level else seen[None]
+            drawn, dist, raw = self._children(self.model.logits(hidden), self.shape[level], None if u is None else u[above:above + size], before)
             tokens.append(drawn)
             dists.append(dist)
             logits.append(raw)
             if level + 1 < levels:
-                cache.truncate(base)                # a pass cannot mask what is cached: the nodes above go through again
+                cache.truncate(base)                # a pass cannot mask cached nodes, so it feeds all nodes so far again
                 shape = Tree.of(parents[:above + size], level + 1).pass_shape(0)
                 hidden, _ = self.model.run(torch.cat(tokens)[None], cache, shape)
                 hidden = hidden[0, -size:]
@@ -53,14 +53,14 @@ class TreeLevels:
         return torch.cat(tokens), q, raw, parents, levels
 
     def _children(self, logits: Tensor, n: int, u: Tensor | None, seen: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """logits [m, head rows], u [n*m], seen [m, V] of m parents -> n children each: target ids [m*n], distributions and raw logits [m*n, rows]."""
+        """logits [m, R], u [n*m], seen [m, V] of m parents -> n children each: target ids [m*n], their q (greedy: empty) and raw logits [m*n, R]."""
         sampling, m = self.sampling_ctx.sampling, logits.shape[0]
         raw = logits.to(self.sampling_ctx.dtype)
         if self.token_map is None:
             raw = raw[:, :self.sampling_ctx.vocab_size]
         if seen is not None:
             seen = seen[:, :raw.shape[1]] if self.token_map is None else seen[:, self.token_map]
-        left = probs.scores(raw, sampling, seen)                    # drawn tokens sink to -inf
+        left = probs.scores(raw, sampling, seen)                    # siblings drawn already become -inf
         dist = None if u is None else probs.probabilities(left, sampling)
         rows, dists = [], []
         for i in range(n):
@@ -68,7 +68,7 @@ class TreeLevels:
             if dist is None:
                 row = best
             else:
-                # nothing left in the distribution (top-k smaller than n): the next likeliest token, deterministic
+                # no probability is left where fewer than n tokens have any, as with top-k below n: then the likeliest other token, q one-hot
                 mass = dist.sum(-1, keepdim=True)
                 q = torch.where(mass > 0, dist / mass, torch.zeros_like(dist).scatter_(1, best[:, None], 1.0))
                 row = probs.draw(q, u[i * m:(i + 1) * m])
@@ -77,16 +77,16 @@ class TreeLevels:
             left = left.scatter(1, row[:, None], -torch.inf)
             rows.append(row)
         token_rows = torch.stack(rows, 1).view(-1)
-        law_rows = torch.stack(dists, 1).view(-1, raw.shape[1]) if dists else raw[:0]
+        q_rows = torch.stack(dists, 1).view(-1, raw.shape[1]) if dists else raw[:0]
         tokens = token_rows if self.token_map is None else self.token_map[token_rows]
-        return tokens, law_rows, raw.repeat_interleave(n, 0)
+        return tokens, q_rows, raw.repeat_interleave(n, 0)
 
 
 class DraftTree(DraftModel):
-    """The full tree of `shape` (candidates per depth).
+    """Drafts the full tree of `shape`: shape[d] children below every node of depth d.
 
-    Sampling: siblings are drawn without replacement, each from the draft's distribution without its earlier siblings, renormalised, and that
-    is its row of q (Jeon et al. 2024, RSD). Greedy: siblings are the likeliest tokens, q one-hot (None).
+    With sampling, siblings are drawn without replacement (RSD, Jeon et al. 2024): each one's row of q is the draft's distribution
+    without its earlier siblings, renormalised. Greedy: siblings are the likeliest tokens, q one-hot (None).
     """
 
     def __init__(self, model: Decoder, token_map: Tensor | None, shape: tuple[int, ...]) -> None:
@@ -96,7 +96,7 @@ class DraftTree(DraftModel):
         for branches in shape:
             self.sizes.append(branches * (self.sizes[-1] if self.sizes else 1))
         self.side_nodes = sum(self.sizes) - self.levels
-        self.base: int | None = None                # of this round: cache length in front of the nodes
+        self.base: int | None = None                # of this round: cache length before the drafted nodes
 
     def begin(self, ctx: Context) -> None:
         self.room = min(ctx.capacity, self.max_positions)
@@ -117,7 +117,7 @@ class DraftTree(DraftModel):
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         if self.base is not None:
-            fed = self.cache.length - self.base                     # the last level never went through
+            fed = self.cache.length - self.base                     # nodes in the cache: the last level was not fed
             self.cache.gather(self.base, to_device([i for i in path if i < fed], ctx.device))
             self.base = None
         super().observe(ctx, path)

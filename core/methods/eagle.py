@@ -1,7 +1,7 @@
-"""EAGLE-1, 2 and 3: a head that reads the target's inner hidden states drafts a chain, a fixed tree, or the likeliest tree it can see.
+"""EAGLE-1, 2 and 3: a head that reads the target's hidden states drafts a chain, a static tree, or a dynamic tree of the likeliest paths.
 
-After each round the head's cache holds rows made of the target's real hidden states alone: drafted rows are forgotten, and the accepted
-tokens are read again with the hidden states that verification found for them.
+After each round the head's cache holds only rows made from the target's own hidden states: drafted rows are dropped, and accepted tokens
+are read again with the hidden states that verification computed for them.
 """
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from core.sampling.tree import parse_shape
 if TYPE_CHECKING:
     from core.checkpoints.load import Pair
 
-DEEPEST = 16
+DEEPEST = 16        # levels of a tree
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the three captured functions share: the head reads the last tokens with the target's hidden states, then drafts on from the last row."""
+    """What the three captured functions share: the head reads the new tokens with the target's hidden states, then drafts from its last row."""
     head: EagleHead
     sampling_ctx: SamplingContext
 
     def __call__(self, cache: KVCache | GraphCacheView, ids: Tensor, u: Tensor | None, seen: Tensor | None, *hidden_states: Tensor) -> tuple:
-        """ids [m] not read yet and the target's hidden states in front of them, [m, Ht] for each aux layer; u [k], seen [V] -> parts of the draft."""
+        """ids [m] uncached; for each aux layer hidden states [m, Ht] of the positions before them; u [k], seen [V] -> the fields of a Draft."""
         fused = self.head.fuse(dict(zip(self.head.aux_layers, hidden_states)))
         return self.draft(cache, self.head.read(ids, fused, cache)[-1:], u, seen)
 
     def draft(self, cache: KVCache | GraphCacheView, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """out [1, H]: the head's last row -> parts of the draft."""
+        """out [1, H]: the head's last row -> the fields of a Draft."""
         raise NotImplementedError
 
     def likeliest(self, out: Tensor, n: int, seen: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Rows [F, H] -> log-probabilities and target ids of their n likeliest continuations, [F, n] each (fewer in a tiny vocabulary)."""
+        """out [F, H] -> log-probabilities and target ids of each row's n likeliest continuations, [F, n] (fewer in a tiny vocabulary)."""
         raw, mapped = self.head.logits(out), self.head.token_map
         if mapped is None:
             raw = raw[:, :self.sampling_ctx.vocab_size]
@@ -57,7 +57,8 @@ class Reading:
         return best.values, best.indices if mapped is None else mapped[best.indices]
 
     def grow(self, cache: KVCache | GraphCacheView, ids: Tensor, out: Tensor, rows: Tensor, tree_mask: Tensor, depth: int) -> tuple[Tensor, Tensor]:
-        """Feed nodes ids [F], children of out's `rows`; returns their rows and what each sees of all fed nodes, itself included."""
+        """Feed one level: nodes with ids [F], children of the nodes at `rows` [F] of `out` and `tree_mask`. -> their own out [F, H] and
+        tree mask [F, nodes fed so far + F]."""
         itself = torch.eye(ids.shape[0], dtype=torch.bool, device=ids.device)
         tree_mask = torch.cat([tree_mask[rows], itself], 1)
         return self.head.branch(ids, self.head.feedback(out)[rows], cache, depth, tree_mask), tree_mask
@@ -65,7 +66,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class HeadChain(Reading):
-    """k tokens, each drawn from the head's distribution."""
+    """A chain of k tokens, each drawn from the head's distribution."""
     k: int
 
     def draft(self, cache: KVCache | GraphCacheView, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
@@ -79,13 +80,13 @@ class HeadChain(Reading):
 
 @dataclass(frozen=True)
 class FixedTree(Reading):
-    """Every node is its parent's likeliest continuation but r."""
+    """A static tree: the node of rank r is its parent's r-th likeliest continuation."""
     tree: StaticTree
 
     def draft(self, cache: KVCache | GraphCacheView, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
         tree, device = self.tree, out.device
         tokens: list[Tensor] = []
-        fed, tree_mask = [-1], torch.zeros(1, 0, dtype=torch.bool, device=device)       # nodes that `out` has a row for; what they see
+        fed, tree_mask = [-1], torch.zeros(1, 0, dtype=torch.bool, device=device)       # the nodes that `out` has rows for; their tree mask
         for depth in range(1, tree.levels + 1):
             level = tree.level(depth)
             _, ids = self.likeliest(out, 1 + max(tree.ranks[i] for i in level), seen)
@@ -101,8 +102,9 @@ class FixedTree(Reading):
 
 @dataclass(frozen=True)
 class LikeliestTree(Reading):
-    """EAGLE-2 (Li et al. 2024): on each level the nodes likeliest by their whole path get children; then the likeliest `nodes` of
-    all stay. A path's value never rises, so a node that stays has its ancestors beside it. The sizes are always the same."""
+    """The dynamic tree of EAGLE-2 (Li et al. 2024): on each level, only the top_k nodes with the likeliest paths get children; at the end
+    the `nodes` likeliest of all nodes stay. A child's path is never likelier than its parent's, so the ancestors of a node that stays
+    do too. All sizes are fixed, so that it can be captured."""
     levels: int
     nodes: int
     top_k: int
@@ -111,41 +113,41 @@ class LikeliestTree(Reading):
         device = out.device
         values, ids = self.likeliest(out, self.top_k, seen)
         width = ids.shape[1]
-        tokens, value, parents = [ids[0]], [values[0]], [torch.full((width,), -1, device=device)]
-        front = torch.arange(width, device=device)              # nodes that get children, as indices of all nodes
+        tokens, value, parents = [ids[0]], [values[0]], [torch.full((width,), -1, device=device)]       # value: log-probability of the path
+        front = torch.arange(width, device=device)              # indices of the nodes that get children
         rows = torch.zeros_like(front)
         tree_mask = torch.zeros(1, 0, dtype=torch.bool, device=device)
-        total, feed, alive = width, ids[0], values[0]
+        total, feed, front_value = width, ids[0], values[0]
         for depth in range(1, self.levels):
             out, tree_mask = self.grow(cache, feed, out, rows, tree_mask, depth - 1)
             values, ids = self.likeliest(out, width, seen)
-            below = (alive[:, None] + values).flatten()
+            below = (front_value[:, None] + values).flatten()
             tokens.append(ids.flatten())
             value.append(below)
             parents.append(front.repeat_interleave(width))
-            alive, best = below.topk(width)
+            front_value, best = below.topk(width)
             rows, feed, front = best // width, tokens[-1][best], total + best
             total += below.shape[0]
         all_tokens, all_parents = torch.cat(tokens), torch.cat(parents)
-        best = torch.cat(value).sort(descending=True, stable=True).indices[:self.nodes].sort().values     # stable: parents before equals
-        place = torch.full((total + 1,), -1, device=device)                                               # the last one: the root's
+        best = torch.cat(value).sort(descending=True, stable=True).indices[:self.nodes].sort().values     # stable: parents before equal children
+        place = torch.full((total + 1,), -1, device=device)           # index of each node among those that stay; [-1]: the root
         place = place.index_copy(0, best, torch.arange(best.shape[0], device=device))
         return all_tokens[best], None, None, place[all_parents[best]], self.levels
 
 
 class Eagle(Proposer):
-    """A chain is drawn from the head's distribution (q), a tree's children are the head's likeliest tokens (q one-hot)."""
+    """Li et al. 2024, 2025. A chain is drawn from the head's distribution, its q. A tree's nodes are the head's likeliest tokens: q one-hot."""
 
     name = "eagle"
     settings = (
-        Setting("tree", str, "chain", "chain; auto: the likeliest tree each round (EAGLE-2); static: one sparse tree (EAGLE-1); or 3x2x1"),
+        Setting("tree", str, "chain", "chain; auto: a dynamic tree of the likeliest paths (EAGLE-2); static: one sparse tree (EAGLE-1); or 3x2x1"),
         Setting("tree_tokens", int, 7, "nodes of a drafted tree", 1, 128),
-        Setting("tree_depth", int, 4, "levels of a tree that is not given by its shape; --draft-len is a chain's", 1, DEEPEST),
+        Setting("tree_depth", int, 4, "levels of a tree with --tree auto or static; --draft-len sets the length of a chain", 1, DEEPEST),
         Setting("tree_top_k", int, 3, "children of a node, and nodes of a level that get children", 1, 32),
     )
 
     def __init__(self, head: EagleHead, tree: str = "chain", tree_tokens: int = 7, tree_depth: int = 4, tree_top_k: int = 3) -> None:
-        """Raises UserError for a tree that is none."""
+        """Raises UserError for a tree that cannot be read, or is wider than the head's vocabulary."""
         self.head, self.aux_layers, self.max_positions = head, head.aux_layers, head.config.max_positions
         self.tree, self.nodes, self.top_k = tree, tree_tokens, tree_top_k
         self.static: StaticTree | None = None
@@ -161,12 +163,12 @@ class Eagle(Proposer):
             self.side_nodes = self.static.nodes if self.static else tree_tokens
             self.levels = self.static.levels if self.static else tree_depth
         self.cache: KVCache | None = None
-        self.waiting: list[dict[int, Tensor]] = []      # hidden states of tokens behind the cache's real rows
+        self.unread: list[dict[int, Tensor]] = []       # of each round since the last draft: hidden states by aux layer, not yet in the cache
 
     @classmethod
     def build(cls, pair: Pair, **settings) -> Eagle:
         if not isinstance(pair.target, DecoderTarget):
-            raise UserError("EAGLE heads read inner states of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
+            raise UserError("EAGLE heads read hidden states of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
         target = pair.target.model
 
         def load(folder) -> EagleHead:
@@ -181,28 +183,30 @@ class Eagle(Proposer):
         widest = max(len(self.static.level(d)) for d in range(1, self.static.levels + 1)) if self.static else self.top_k
         room = 0 if self.levels is None else widest * self.levels
         self.cache = ctx.new_cache(self.head, ctx.capacity + room)
-        self.waiting = []
+        self.unread = []
 
     def end(self) -> None:
-        self.cache, self.waiting = None, []
+        self.cache, self.unread = None, []
 
     def observe(self, ctx: Context, path: list[int]) -> None:
-        """ctx.hidden states are of the last tokens of the target's cache: rows of the head from the first of them on are not real yet."""
+        """Keep the hidden states of the round, and drop the head's cache rows of its tokens: they were made from drafted hidden states."""
         if not ctx.hidden_states:
             return
         first = ctx.cache.length - next(iter(ctx.hidden_states.values())).shape[0]
-        if not self.waiting:
+        if not self.unread:
             self.cache.truncate(min(first, self.cache.length))
-        self.waiting.append(ctx.hidden_states)
+        self.unread.append(ctx.hidden_states)
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         k = min(k, self.max_positions - len(ctx.tokens))
-        if k <= 0 or not self.waiting:
-            self.waiting = []
+        if k <= 0 or not self.unread:
+            self.unread = []
             return None
-        hidden_states = self.waiting[0] if len(self.waiting) == 1 else {t: torch.cat([s[t] for s in self.waiting]) for t in self.aux_layers}
-        self.waiting = []
-        ids = ctx.uncached(self.cache.length + 1)                                          # row i reads token i + 1
+        hidden_states = self.unread[0]
+        if len(self.unread) > 1:
+            hidden_states = {layer: torch.cat([x[layer] for x in self.unread]) for layer in self.aux_layers}
+        self.unread = []
+        ids = ctx.uncached(self.cache.length + 1)                                          # row i of the head reads token i + 1
         u, cut = None, self.static.cut(k) if self.static else None
         if self.tree == "chain":
             function, adds = HeadChain(self.head, ctx.sampling_ctx, k), k - 1
@@ -211,5 +215,5 @@ class Eagle(Proposer):
             function, adds = FixedTree(self.head, ctx.sampling_ctx, cut), sum(i in cut.parents for i in range(cut.nodes))
         else:
             function, adds = LikeliestTree(self.head, ctx.sampling_ctx, k, self.nodes, self.top_k), self.top_k * (k - 1)
-        return Draft(*ctx.runner.run(function, self.cache, len(ids) + adds, ids, u, ctx.seen, *(hidden_states[t] for t in self.aux_layers),
+        return Draft(*ctx.runner.run(function, self.cache, len(ids) + adds, ids, u, ctx.seen, *(hidden_states[layer] for layer in self.aux_layers),
                                      capture=len(ids) <= 1 + DEEPEST))

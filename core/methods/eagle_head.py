@@ -1,13 +1,14 @@
-"""The network of an EAGLE head: one decoder layer that reads a token and the target's inner state behind it.
+"""The network of an EAGLE head: one decoder layer that reads a token and the target's hidden state before it.
 
-Row i holds token i + 1 and the state of position i, and predicts token i + 2. Where the target has not been yet the head reads its
-own output of the row before in place of the state.
+Row i reads token i + 1 and the hidden state of position i, and predicts token i + 2. For drafted positions, which the target has not read
+yet, the head's own output of the row before takes the place of the hidden state.
 
-    EAGLE-1   x = fc([embed(token); f])                     out = layer(x), no first norm      logits = target's head(out)
-    EAGLE-3   x = [input_layernorm(embed(token)); hidden_norm(g)], g = fc(three hidden states)        logits = lm_head(norm(out))
-              out = r + mlp(post_attention_layernorm(r)), r = g + attn(x)
+    EAGLE-1 (Li et al. 2024)   x = fc([embed(token); f]), f = the target's last hidden state after its final norm
+                               out = layer(x) without its first norm                     logits = target's head(out)
+    EAGLE-3 (Li et al. 2025)   x = [input_layernorm(embed(token)); hidden_norm(g)], g = fc(hidden states of three aux layers)
+                               out = r + mlp(post_attention_layernorm(r)), r = g + attn(x)         logits = lm_head(norm(out))
 
-B rows, K tokens, H hidden size, Ht the target's, R rows of the output.
+B rows of the batch, K tokens, H hidden size, Ht the target's hidden size, R rows of the output head.
 """
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from core.models.linear import Linear
 
 
 class EagleLayer(Layer):
-    """The decoder's attention and MLP. x [B, K, 2H] = embedding, then state -> [B, K, H]."""
+    """The decoder's attention and MLP. x [B, K, 2H] = [embedding; hidden state] -> [B, K, H]."""
 
     def __init__(self, head: EagleTensors, **where) -> None:
         c = head.config
@@ -49,16 +50,16 @@ class EagleLayer(Layer):
 
 
 class EagleHead(Decoder):
-    """A decoder of one such layer: cache, masks, rotary tables and passes are the decoder's own."""
+    """A decoder of one EagleLayer; cache, masks, rotary tables and passes are the decoder's."""
 
     def __init__(self, head: EagleTensors, target: Decoder) -> None:
-        """The target's dtype and device; what the file leaves out (embedding, EAGLE-1's output head) is the target's own."""
+        """Takes the target's dtype and device, and its embedding and (EAGLE-1) output head where the file has none."""
         t, first = head.tensors, head.version == 1
         with torch.device("meta"):
             super().__init__(head.config, target.dtype, "meta", 1)
             self.layers = nn.ModuleList([EagleLayer(head)])
             self.fc = None if first else Linear(1, 1)
-        self.target = [target]                      # in a list: no part of this module
+        self.target = [target]                      # in a list, so that it is no submodule
         self.first, self.aux_layers, self.token_map = first, head.aux_layers, head.token_map
         self.norm_output, self.input_norm, self.fc_norms = head.norm_output, None, []
 
@@ -90,8 +91,8 @@ class EagleHead(Decoder):
             layer.q_norm, layer.k_norm = take("self_attn.q_norm.weight"), take("self_attn.k_norm.weight")
 
     def fuse(self, hidden_states: dict[int, Tensor]) -> Tensor:
-        """Tapped hidden states of the target, [n, Ht] each -> what a row reads of them, [n, H]."""
-        parts = [hidden_states[aux_layer] for aux_layer in self.aux_layers]
+        """Hidden states of the target, [n, Ht] by aux layer -> the g (EAGLE-1: f) that rows read, [n, H]."""
+        parts = [hidden_states[layer] for layer in self.aux_layers]
         if self.first:
             return self.target[0].norm(parts[0])
         if self.fc_norms:
@@ -100,14 +101,17 @@ class EagleHead(Decoder):
         return self.fc(joined if self.input_norm is None else self._rms(joined, self.input_norm))
 
     def read(self, ids: Tensor, g: Tensor, cache: KVCache | GraphCacheView) -> Tensor:
-        """ids [K] and hidden states g [K, H] behind what the cache holds -> [K, H]."""
+        """The next K rows of a chain: ids [K], g [K, H] -> out [K, H]; appends K entries to the cache."""
         return self.run(ids[None], cache, hidden=self._rows(ids, g))[0][0]
 
     def branch(self, ids: Tensor, g: Tensor, cache: KVCache | GraphCacheView, depth: int, above: Tensor) -> Tensor:
-        """One level of a tree: K nodes, `depth` levels above them drafted. above [K, drafted entries so far + K] bool: what a row
-        sees of the drafted entries, the last ones of the cache, and of this level. -> [K, H]."""
+        """One level of a tree: ids [K], g [K, H] of its nodes -> out [K, H]; appends K entries to the cache.
+
+        depth: drafted levels above this one. above [K, drafted entries so far + K] bool: the drafted entries (the last ones in the
+        cache) and nodes of this level that each node attends to.
+        """
         K = ids.shape[0]
-        start, base = cache.length, cache.length + K - above.shape[1]           # base: entries with real hidden states, seen by all
+        start, base = cache.length, cache.length + K - above.shape[1]           # base: entries of the context, which all nodes attend to
         if isinstance(cache, GraphCacheView):
             cos, sin = self.rotary(cache, (cache.start + base + depth).expand(K))
             mask = cache.tree_mask(above, base, self.dtype)
@@ -120,11 +124,11 @@ class EagleHead(Decoder):
         return out[0]
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """[..., H] -> [..., R]."""
+        """out [..., H] -> logits [..., R]."""
         return self.target[0].head(hidden) if self.first else super().logits(hidden)
 
     def feedback(self, out: Tensor) -> Tensor:
-        """What the next row reads in place of the target's state, [..., H]."""
+        """out [..., H] -> what the next row reads in place of the target's hidden state, [..., H]."""
         return self.norm(out) if self.norm_output else out
 
     def _rows(self, ids: Tensor, g: Tensor) -> Tensor:

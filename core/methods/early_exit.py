@@ -1,8 +1,8 @@
-"""Self-speculation: the target drafts for itself with some of its layers left out, and keeps what the draft has already computed.
+"""Self-speculation: the target drafts for itself with some of its layers left out, and verification reuses what the draft has computed.
 
-The draft writes keys and values into the target's own cache behind the verified tokens. What it computed before the first skipped
-layer is exactly what verification needs there, so verification runs the remaining layers only (Elhoushi et al. 2024, LayerSkip, for
-exits; Zhang et al. 2024, Draft & Verify, for any set of skipped layers).
+The draft writes keys and values into the target's own cache after the verified tokens. What it computed before the first skipped layer
+is what the target's pass would compute there, so verification runs the remaining layers only (LayerSkip, Elhoushi et al. 2024, for
+early exits; Draft & Verify, Zhang et al. 2024, for any set of skipped layers).
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExitChain:
-    """A captured function: k steps of the target's `lower` layers, then `rest`; its cache is left as long as it was."""
+    """A captured function: k draft steps of the target's `lower` layers, then its `rest` layers. The cache's length does not change."""
     model: Decoder
     lower: range
     rest: tuple[int, ...]
@@ -35,25 +35,25 @@ class ExitChain:
     confidence: float = 0.0
 
     def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """feed [1] the last emitted id, u [k], seen [V] -> parts of the draft; its `kept`: hidden states behind `lower` of all it fed, [1, n, H]."""
-        start, chain, hidden_states = cache.length, Chain(self.sampling_ctx, u, seen), []
+        """feed [1] the last emitted id, u [k], seen [V] -> the fields of a Draft; `reused` [1, n, H]: outputs of `lower` for the n ids fed."""
+        start, chain, reused = cache.length, Chain(self.sampling_ctx, u, seen), []
         try:
             for i in range(self.k):
-                state, _ = self.model.run(feed[None], cache, layers=self.lower, advance=False)
-                hidden, _ = self.model.run(feed[None], cache, hidden=state, layers=self.rest, advance=False)
+                early, _ = self.model.run(feed[None], cache, layers=self.lower, advance=False)
+                hidden, _ = self.model.run(feed[None], cache, hidden=early, layers=self.rest, advance=False)
                 cache.length += 1
-                hidden_states.append(state)
+                reused.append(early)
                 feed = chain.add(self.model.logits(hidden[0, -1]))
                 if self.confidence and i + 1 < self.k and float(chain.dists[-1].index_select(0, feed)) < self.confidence:
                     break
         finally:
             cache.length = start
-        return *chain.parts(), None, 0, torch.cat(hidden_states, 1)
+        return *chain.parts(), None, 0, torch.cat(reused, 1)
 
 
 @dataclass(frozen=True)
 class UpperPass(TargetPass):
-    """The target's pass where its draft has run the `lower` layers over all tokens but the last."""
+    """The target's pass after a draft that has run the `lower` layers over all tokens but the last drafted one."""
     lower: range = range(0)
     upper: range = range(0)
 
@@ -63,29 +63,31 @@ class UpperPass(TargetPass):
             return super().__call__(cache, ids, last, shape)
         model, start = self.target.model, cache.length
         cache.length = start + reused.shape[1]
-        try:                                                                # the last drafted token has not run at all yet
-            state, _ = model.run(ids[None, -1:], cache, layers=self.lower, advance=False)
+        try:                                                                # the draft did not feed its last token
+            early, _ = model.run(ids[None, -1:], cache, layers=self.lower, advance=False)
         finally:
             cache.length = start
-        hidden, _ = model.run(ids[None], cache, hidden=torch.cat([reused, state], 1), layers=self.upper)
+        hidden, _ = model.run(ids[None], cache, hidden=torch.cat([reused, early], 1), layers=self.upper)
         return model.logits(hidden[0])[:, :self.target.vocab_size], {}
 
 
 class EarlyExit(Proposer):
+    """Drafts a chain with the target's first layers (an early exit), or with all but the skipped ones."""
+
     name = "early-exit"
     settings = (
-        Setting("exit_layer", str, "0.7", "layers the draft runs, as a number or a fraction of all"),
-        Setting("skip_layers", str, "", "instead of an exit: layers the draft leaves out, like 8-20,24"),
-        Setting("confidence", float, 0.0, "stop drafting behind a token whose probability is below this; waits for the device at each token", 0, 1),
+        Setting("exit_layer", str, "0.7", "layers that the draft runs: a number, or a fraction of all"),
+        Setting("skip_layers", str, "", "instead of --exit-layer: layers that the draft leaves out, like 8-20,24"),
+        Setting("confidence", float, 0.0, "end the draft after a token whose probability is below this; waits for the device at each token", 0, 1),
     )
 
     def __init__(self, target: DecoderTarget, exit_layer: str = "0.7", skip_layers: str = "", confidence: float = 0.0) -> None:
         """Raises UserError for layers the target does not have, or a draft that would be the whole target."""
         self.model = target.model
         total = self.model.config.num_layers
-        reused = draft_layers(total, exit_layer, skip_layers)
-        self.shared = next(i for i in range(total) if i >= len(reused) or reused[i] != i)      # layers before the first skipped one
-        self.lower, self.rest, self.upper = range(self.shared), tuple(reused[self.shared:]), range(self.shared, total)
+        layers = draft_layers(total, exit_layer, skip_layers)
+        self.shared = next(i for i in range(total) if i >= len(layers) or layers[i] != i)      # number of layers before the first skipped one
+        self.lower, self.rest, self.upper = range(self.shared), tuple(layers[self.shared:]), range(self.shared, total)
         self.confidence = confidence
         self.direct = "--confidence looks at every token" if confidence else None
 
@@ -105,7 +107,7 @@ class EarlyExit(Proposer):
 
 
 def draft_layers(total: int, exit_layer: str, skip_layers: str) -> list[int]:
-    """The layers a draft runs, in order. Raises UserError."""
+    """The layers that the draft runs, in order, of a target with `total` layers. Raises UserError for layers that it does not have."""
     if skip_layers:
         if exit_layer != EarlyExit.settings[0].default:
             raise UserError("Give --exit-layer or --skip-layers, not both: each says which layers the draft runs.", "not_both",

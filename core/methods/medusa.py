@@ -1,4 +1,4 @@
-"""Medusa: small heads on the target's last state guess the tokens two, three, ... places ahead, all at once."""
+"""Medusa: small heads on the target's last hidden state guess the tokens two, three, ... positions ahead, all at once."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class MedusaHeads(nn.Module):
-    """Head h on the state of position i (after the target's final norm) guesses token i + 2 + h:
-    x = x + SiLU(W x + b), layer after layer, logits = lm_head(x). H hidden size, R rows."""
+    """Head h reads the hidden state x of position i (after the target's final norm) and guesses token i + 2 + h:
+    x = x + SiLU(W x + b) for each of its layers, then logits = lm_head(x). H hidden size, R rows of the output head."""
 
     def __init__(self, heads: MedusaTensors, target: Decoder) -> None:
         super().__init__()
         where = {"dtype": target.dtype, "device": target.device}
-        self.target, self.count = [target], len(heads.blocks)       # in a list: no part of this module
+        self.target, self.count = [target], len(heads.blocks)       # in a list, so that it is no submodule
         self.token_map, self.accuracy = heads.token_map, heads.accuracy
 
         def linear(weight: Tensor, bias: Tensor | None) -> Linear:
@@ -48,14 +48,14 @@ class MedusaHeads(nn.Module):
             return heads.blocks[h][0]
 
         biases = [first(h)[1] for h in range(self.count)]
-        # all heads read the same state: their first layers are one matrix
+        # all heads read the same hidden state, so their first layers are computed as one matrix
         self.first = linear(torch.cat([first(h)[0] for h in range(self.count)]), None if biases[0] is None else torch.cat(biases))
         self.later = nn.ModuleList(nn.ModuleList(linear(w, b) for w, b in layers[1:]) for layers in heads.blocks)
         self.lm_heads = nn.ModuleList(linear(w, None) for w in heads.lm_heads)
 
-    def forward(self, state: Tensor) -> Tensor:
-        """state [..., H], before the target's final norm -> logits [..., heads, R]."""
-        h = self.target[0].norm(state)
+    def forward(self, hidden: Tensor) -> Tensor:
+        """hidden [..., H], the target's last hidden state before its final norm -> logits [..., heads, R]."""
+        h = self.target[0].norm(hidden)
         x = h.unsqueeze(-2)
         x = x + F.silu(self.first(h).unflatten(-1, (self.count, -1)))
         if len(self.later[0]):
@@ -70,6 +70,7 @@ class MedusaHeads(nn.Module):
         return (self.lm_heads[0] if len(self.lm_heads) else self.target[0].head)(x)
 
     def pack(self) -> None:
+        """Pack every linear layer for this CPU's bf16 kernels."""
         for module in self.modules():
             if isinstance(module, Linear):
                 module.pack()
@@ -77,15 +78,15 @@ class MedusaHeads(nn.Module):
 
 @dataclass(frozen=True)
 class Guesses:
-    """A captured function: the first k heads' likeliest tokens, as a chain or along a tree. No cache."""
+    """A captured function: the likeliest tokens of the first k heads, as a chain or a tree. It uses no cache."""
     heads: MedusaHeads
     sampling_ctx: SamplingContext
     k: int
     tree: StaticTree | None
 
-    def __call__(self, cache: None, state: Tensor, seen: Tensor | None) -> tuple:
-        """state [Ht] of the last token in the target's cache, seen [V] -> parts of the draft."""
-        raw, mapped, tree, device = self.heads(state)[:self.k], self.heads.token_map, self.tree, state.device
+    def __call__(self, cache: None, hidden: Tensor, seen: Tensor | None) -> tuple:
+        """hidden [H] of the last token in the target's cache, seen [V] -> the fields of a Draft."""
+        raw, mapped, tree, device = self.heads(hidden)[:self.k], self.heads.token_map, self.tree, hidden.device
         if mapped is None:
             raw = raw[:, :self.sampling_ctx.vocab_size]
         elif seen is not None:
@@ -101,18 +102,18 @@ class Guesses:
 
 
 class Medusa(Proposer):
-    """Cai et al. 2024. Children are a head's likeliest tokens, whatever they were continued from: deterministic, so q is one-hot."""
+    """Cai et al. 2024. All nodes of a depth come from the same head's likeliest tokens, whatever their parents: deterministic, q one-hot."""
 
     name = "medusa"
     settings = (
-        Setting("tree", str, "auto", "auto: the sparse tree that the heads' accuracy makes best; chain; or candidates per depth like 3x2x1"),
+        Setting("tree", str, "auto", "auto: the best sparse tree for the heads' measured accuracies; chain; or candidates per depth like 3x2x1"),
         Setting("tree_tokens", int, 7, "nodes of a drafted tree", 1, 128),
     )
 
     def __init__(self, heads: MedusaHeads, tree: str = "auto", tree_tokens: int = 7) -> None:
-        """Raises UserError for a tree that is none, or deeper than there are heads."""
-        self.heads, self.aux_layer = heads, heads.target[0].config.num_layers
-        self.aux_layers = (self.aux_layer,)
+        """Raises UserError for a tree that cannot be read, has more levels than there are heads, or is wider than their vocabulary."""
+        self.heads, self.last_layer = heads, heads.target[0].config.num_layers
+        self.aux_layers = (self.last_layer,)
         self.tree: StaticTree | None = None
         if tree in ("auto", "static"):
             self.tree = StaticTree.best(heads.accuracy or [PRIOR] * heads.count, tree_tokens)
@@ -128,12 +129,12 @@ class Medusa(Proposer):
                             setting="tree", n=1 + max(self.tree.ranks), most=rows)
         if self.tree is not None:
             self.side_nodes, self.levels = self.tree.nodes, self.tree.levels
-        self.state: Tensor | None = None            # [Ht], of the last token in the target's cache
+        self.hidden: Tensor | None = None           # [H], of the last token in the target's cache
 
     @classmethod
     def build(cls, pair: Pair, **settings) -> Medusa:
         if not isinstance(pair.target, DecoderTarget):
-            raise UserError("Medusa heads read the last state of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
+            raise UserError("Medusa heads read hidden states of a Llama-family target (Llama, Mistral, Qwen2, Qwen3); take lookup or draft here.")
         target = pair.target.model
 
         def load(folder: Path) -> MedusaHeads:
@@ -145,18 +146,18 @@ class Medusa(Proposer):
         return cls(pair.head("medusa", load), **settings)
 
     def begin(self, ctx: Context) -> None:
-        self.state = None
+        self.hidden = None
 
     def end(self) -> None:
-        self.state = None
+        self.hidden = None
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         if ctx.hidden_states:
-            self.state = ctx.hidden_states[self.aux_layer][-1]
+            self.hidden = ctx.hidden_states[self.last_layer][-1]
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         k = min(k, self.heads.count)
-        if k <= 0 or self.state is None:
+        if k <= 0 or self.hidden is None:
             return None
         guesses = Guesses(self.heads, ctx.sampling_ctx, k, self.tree.cut(k) if self.tree is not None else None)
-        return Draft(*ctx.runner.run(guesses, None, 0, self.state, ctx.seen))
+        return Draft(*ctx.runner.run(guesses, None, 0, self.hidden, ctx.seen))

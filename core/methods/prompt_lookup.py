@@ -1,4 +1,4 @@
-"""Prompt lookup: what followed the last few tokens earlier in the prompt or output is proposed again. No model, no cost."""
+"""Prompt lookup (n-gram): drafts what followed the last few tokens earlier in the prompt or output. It needs no model and costs no time."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class NgramIndex:
-    """Every n-gram of a growing text -> the position behind it. A token costs one dictionary entry for each n, however long the text.
+    """Every n-gram of a growing text -> the position after it. Each token costs one dictionary entry per n, however long the text is.
 
-    The n-gram that ends the text is entered only when a token follows it, so that a look-up never finds the end itself.
+    The n-gram at the end of the text is entered only when a token follows it, so that a look-up never finds the end itself.
     """
 
     def __init__(self, low: int, high: int, recent: bool) -> None:
         self.low, self.high, self.recent = low, high, recent
         self.places: dict[tuple[int, ...], int] = {}
-        self.read = 0       # tokens taken in so far
+        self.read = 0       # tokens entered so far
 
     def extend(self, tokens: list[int]) -> None:
-        """Take in tokens[read:]."""
+        """Enter tokens[read:]."""
         for end in range(max(self.read, 1), len(tokens)):
             for n in range(self.low, min(self.high, end) + 1):
                 key = tuple(tokens[end - n:end])
@@ -33,7 +33,7 @@ class NgramIndex:
         self.read = len(tokens)
 
     def find(self, tokens: list[int]) -> int | None:
-        """Position of what followed the longest known n-gram that ends `tokens`."""
+        """The position after an earlier occurrence of the longest known n-gram at the end of `tokens`; None if there is none."""
         for n in range(min(self.high, len(tokens)), self.low - 1, -1):
             place = self.places.get(tuple(tokens[-n:]))
             if place is not None:
@@ -42,10 +42,10 @@ class NgramIndex:
 
 
 class PromptLookup(Proposer):
-    """Saxena 2023 (prompt lookup decoding); Yang et al. 2023 (LLMA). A deterministic draft: q is one-hot.
+    """Prompt lookup decoding (Saxena 2023); LLMA (Yang et al. 2023). A deterministic draft: q is one-hot.
 
-    A match whose continuation reaches the end of the text goes on with what it has just proposed, as LZ77 does, so that a
-    period of one token is drafted to the full length too.
+    Where the continuation of a match reaches the end of the text, it goes on with the tokens just drafted (as LZ77 does), so that a
+    repeating text is drafted to the full length.
     """
 
     name = "lookup"
@@ -56,6 +56,7 @@ class PromptLookup(Proposer):
     )
 
     def __init__(self, ngram_max: int = 3, ngram_min: int = 1, lookup_match: str = "recent") -> None:
+        """Raises UserError if ngram_min is more than ngram_max."""
         if ngram_min > ngram_max:
             raise UserError(f"--ngram-min {ngram_min} is more than --ngram-max {ngram_max}.", "more_than", setting="ngram_min", other="ngram_max",
                             low=ngram_min, high=ngram_max)

@@ -1,4 +1,4 @@
-"""The registry of methods: name -> how to build its proposer and what to tell people. A new proposer adds one entry."""
+"""The registry of methods: name -> how to build the proposer, its settings, the draft it needs. A new method adds one entry."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ class Method:
     name: str                                       # core.methods.catalog has its label
     build: Callable[..., Proposer]                  # build(pair, **settings)
     settings: tuple[Setting, ...] = ()
-    needs: str | None = None                        # the draft it needs in Pair.drafts, None = nothing
-    drafts: bool = True                             # whether --draft-len means anything
+    needs: str | None = None                        # the kind of draft it needs in Pair.drafts, None = none
+    drafts: bool = True                             # whether it drafts at all
 
     @property
     def label(self) -> str:
@@ -49,6 +49,7 @@ METHODS = {m.name: m for m in (
 
 
 def get(name: str) -> Method:
+    """Raises UserError for an unknown name."""
     if name not in METHODS:
         raise UserError(f"There is no method {name!r}; known: {', '.join(METHODS)}.")
     return METHODS[name]
@@ -60,18 +61,18 @@ def available(pair: Pair) -> list[Method]:
 
 
 def need_given(pair: Pair, chosen: list[Method]) -> None:
-    """Raises UserError when the user named a draft that none of the chosen methods is for."""
+    """Raises UserError if the user gave a draft that none of the chosen methods uses."""
     if pair.given is not None and all(m.drafts and m.needs != pair.given for m in chosen):
         raise UserError(f"The draft given with --draft is for --method {pair.given}; {', '.join(m.name for m in chosen)} would not use it.")
 
 
 def all_settings() -> dict[str, Setting]:
-    """Every method's settings by name, for the command line. Methods that share a name share its meaning."""
+    """The settings of all methods by name, for the command line. A name means the same in every method."""
     return {s.name: s for m in METHODS.values() for s in m.settings}
 
 
 def default_words(name: str) -> str:
-    """The default of a setting in words; methods that share its name may start from different values."""
+    """The default of a setting in words, with the methods whose default differs from the usual one."""
     by_value: dict[Any, list[str]] = {}
     for m in METHODS.values():
         for s in m.settings:

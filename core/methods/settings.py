@@ -1,4 +1,4 @@
-"""A method's own options: declared once by its proposer, offered by the command line and the page, checked here."""
+"""A method's own options: declared by its proposer, offered by the command line and the page, checked here."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from core.errors import UserError
 
 @dataclass(frozen=True)
 class Setting:
+    """One option of a method."""
     name: str                       # snake_case; --kebab-case on the command line
     kind: type                      # int, float, str or bool
     default: Any
@@ -23,7 +24,7 @@ class Setting:
         return "--" + self.name.replace("_", "-")
 
     def check(self, value: Any) -> Any:
-        """The value as its kind. Raises UserError when it is none or lies outside the range."""
+        """The value, converted to `kind`; None gives the default. Raises UserError if it cannot be converted or is out of range."""
         if value is None or value == self.default:
             return self.default
         try:
@@ -40,7 +41,7 @@ class Setting:
 
 
 def complete(settings: Sequence[Setting], given: dict[str, Any], method: str) -> dict[str, Any]:
-    """Every setting of a method with its value. Raises UserError for one that the method does not have."""
+    """All settings of a method with their values, given or default. Raises UserError for one that the method does not have."""
     known = {s.name: s for s in settings}
     for name, value in given.items():
         if value is not None and name not in known:

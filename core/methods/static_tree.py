@@ -1,23 +1,23 @@
-"""Trees whose shape is fixed before anything is drafted: each node is its parent's r-th likeliest continuation."""
+"""Trees whose shape is fixed before drafting: the node of rank r is its parent's r-th likeliest continuation."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-# How often a head's guess of rank 0, 1, ... is right, where nobody measured it: roughly how every head's guesses fall off.
+# How often a head's guess of rank 0, 1, ... is right, for heads without measured accuracies: a typical shape.
 PRIOR = (0.55, 0.14, 0.07, 0.05, 0.03, 0.02, 0.02, 0.01)
 
 
 @dataclass(frozen=True)
 class StaticTree:
-    """N nodes, level by level, siblings by rank. parents: index or -1."""
+    """N nodes, level by level, siblings by rank. parents: index of each node's parent, -1 = root; ranks: 0 = likeliest."""
     parents: tuple[int, ...]
     ranks: tuple[int, ...]
 
     @classmethod
     def full(cls, shape: Sequence[int]) -> StaticTree:
-        """shape[d] children below every node of depth d."""
+        """The tree in which every node of depth d (0 = root) has shape[d] children."""
         parents: list[int] = []
         ranks: list[int] = []
         level = [-1]
@@ -30,19 +30,22 @@ class StaticTree:
 
     @classmethod
     def best(cls, accuracy: Sequence[Sequence[float]], nodes: int) -> StaticTree:
-        """The tree of `nodes` nodes with the most expected accepted tokens (Cai et al. 2024, sec. 2.3.3): a node is reached and right
-        with the product of its path's accuracies, and the likeliest nodes are taken. accuracy [level][rank] falls with the rank."""
+        """The tree of `nodes` nodes with the most expected accepted tokens (Medusa, Cai et al. 2024, sec. 2.3.3).
+
+        A node is accepted with the product of the accuracies along its path; the likeliest nodes are taken. accuracy [level][rank] must
+        not rise with the rank.
+        """
         paths = [((), 1.0)]
-        open_: list[tuple[float, tuple[int, ...]]] = []
+        candidates: list[tuple[float, tuple[int, ...]]] = []        # (-probability, path of ranks)
         chosen: list[tuple[int, ...]] = []
         while len(chosen) < nodes:
             path, share = paths[-1]
             if len(path) < len(accuracy):
-                open_ += [(-share * a, (*path, r)) for r, a in enumerate(accuracy[len(path)])]
-            if not open_:
+                candidates += [(-share * a, (*path, r)) for r, a in enumerate(accuracy[len(path)])]
+            if not candidates:
                 break
-            open_.sort(key=lambda x: (x[0], len(x[1]), x[1]))
-            value, best = open_.pop(0)
+            candidates.sort(key=lambda x: (x[0], len(x[1]), x[1]))
+            value, best = candidates.pop(0)
             chosen.append(best)
             paths.append((best, -value))
         chosen.sort(key=lambda path: (len(path), path))
@@ -51,7 +54,7 @@ class StaticTree:
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
-        """1 for the root's children."""
+        """Depth of each node, 1 for the root's children."""
         out: list[int] = []
         for parent in self.parents:
             out.append(1 if parent < 0 else out[parent] + 1)
@@ -62,10 +65,11 @@ class StaticTree:
         return max(self.depths, default=0)
 
     def level(self, depth: int) -> list[int]:
+        """The nodes of one depth."""
         return [i for i, d in enumerate(self.depths) if d == depth]
 
     def cut(self, levels: int) -> StaticTree:
-        """Without what lies deeper than `levels`."""
+        """The tree without the nodes deeper than `levels`."""
         keep = sum(d <= levels for d in self.depths)
         return self if keep == len(self.parents) else StaticTree(self.parents[:keep], self.ranks[:keep])
 

@@ -1,4 +1,4 @@
-"""Suffix lookup: proposes what most often followed the same tokens, in this text and in what this target wrote earlier."""
+"""Suffix decoding: drafts what most often followed the same tokens, in this text and in what this target has written before."""
 from __future__ import annotations
 
 import threading
@@ -14,18 +14,18 @@ from core.models.target import Target
 if TYPE_CHECKING:
     from core.checkpoints.load import Pair
 
-DEEPEST = 6         # tokens of context counted
-REMEMBERED = 16384  # tokens of earlier outputs kept for each target; the oldest output goes first
+DEEPEST = 6         # longest context that is counted, in tokens
+REMEMBERED = 16384  # tokens of earlier outputs kept for each target; the oldest output is dropped first
 
 
 class Counts:
-    """context of 1 to DEEPEST tokens -> how often each token followed it."""
+    """For each context of 1 to DEEPEST tokens, how often each token followed it."""
 
     def __init__(self) -> None:
         self.after: dict[tuple[int, ...], dict[int, int]] = {}
 
     def add(self, tokens: list[int], start: int = 0, by: int = 1) -> None:
-        """Count tokens[start:], each behind its own context; by = -1 takes them back."""
+        """Count tokens[start:], each after its own contexts; by = -1 takes the counts back."""
         for end in range(max(start, 1), len(tokens)):
             for n in range(1, min(DEEPEST, end) + 1):
                 key = tuple(tokens[end - n:end])
@@ -38,7 +38,7 @@ class Counts:
 
 
 class Earlier:
-    """The outputs that a target wrote in this process, bounded; runs of several threads may read and add."""
+    """The latest outputs that a target has written in this process. Several threads may read and add; hold `lock` to read `counts`."""
 
     def __init__(self) -> None:
         self.counts, self.outputs, self.size, self.lock = Counts(), deque(), 0, threading.Lock()
@@ -55,15 +55,15 @@ class Earlier:
                 self.size -= len(oldest)
 
 
-EARLIER: WeakKeyDictionary[Target, Earlier] = WeakKeyDictionary()       # ids mean nothing to another target
+EARLIER: WeakKeyDictionary[Target, Earlier] = WeakKeyDictionary()       # by target: another target has other ids
 
 
 class Suffix(Proposer):
-    """After SuffixDecoding (Oliaro et al. 2024). A deterministic draft (q one-hot), so the output's distribution is the target's.
+    """After SuffixDecoding (Oliaro et al. 2024). A deterministic draft: q is one-hot.
 
-    The draft ends where the product of the observed shares falls below `suffix_confidence`: its length follows how sure the past
-    is. What was written earlier changes drafts, and with sampling therefore which uniforms decide what: the same seed gives
-    the same text again only with the same past. Greedy output never depends on it.
+    A drafted token's estimated probability is its share of what followed the same context; the draft ends where the product of these
+    falls below `suffix_confidence`. Earlier outputs change the drafts and so, with sampling, which uniform decides about which token:
+    the same seed gives the same text only after the same earlier outputs. The output's distribution, and greedy output, never change.
     """
 
     name = "suffix"
@@ -94,19 +94,19 @@ class Suffix(Proposer):
     def propose(self, ctx: Context, k: int) -> Draft | None:
         self.own.add(ctx.tokens, self.read)
         self.read = len(ctx.tokens)
-        text, sure = ctx.tokens[-DEEPEST:], 1.0
+        text, estimate = ctx.tokens[-DEEPEST:], 1.0
         with self.earlier.lock:
             for _ in range(k):
                 token, share = self.likeliest(text[-DEEPEST:])
-                sure *= share
-                if token is None or sure < self.least:
+                estimate *= share
+                if token is None or estimate < self.least:
                     break
                 text.append(token)
         drafted = text[min(DEEPEST, len(ctx.tokens)):]
         return Draft(to_device(drafted, ctx.device)) if drafted else None
 
     def likeliest(self, context: list[int]) -> tuple[int | None, float]:
-        """(token, its share) behind the longest known end of `context`. A short context leaves more room for the unseen."""
+        """(token, its share) after the longest end of `context` that was counted. The 1/n leaves more room for unseen tokens after short contexts."""
         for n in range(len(context), 0, -1):
             key = tuple(context[-n:])
             own, past = self.own.after.get(key, {}), self.earlier.counts.after.get(key, {})

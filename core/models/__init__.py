@@ -1,1 +1,1 @@
-"""What a forward pass is: the Llama-family decoder, its KV cache, attention kernels, captured functions, and the target that the loop sees."""
+"""The forward pass: the Llama-family decoder, its KV cache, attention kernels and captured functions, and the target as the loop uses it."""

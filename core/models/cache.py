@@ -1,4 +1,4 @@
-"""Static KV cache: allocated once, never copied; rolling back is setting a length."""
+"""Static KV cache: allocated once and never copied; a rollback sets its length. And the view of it that a captured function uses."""
 from __future__ import annotations
 
 import torch
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class KVCache:
-    """Keys and values [layers, rows, kv_heads, capacity, head_dim]; entries from `length` on are free to be overwritten."""
+    """Keys and values [layers, rows, kv_heads, capacity, head_dim]. Entries before `length` are valid; those from it on may be overwritten."""
 
     def __init__(self, layers: int, rows: int, kv_heads: int, capacity: int, head_dim: int,
                  dtype: torch.dtype, device: torch.device | str = "cpu") -> None:
@@ -14,7 +14,7 @@ class KVCache:
         self.k = torch.zeros(shape, dtype=dtype, device=device)
         self.v = torch.zeros(shape, dtype=dtype, device=device)
         self.length = 0
-        # unbound once: indexing a 5-d tensor by layer costs a microsecond per layer and pass
+        # unbound once: indexing the 5-d tensor by layer would cost a microsecond per layer and pass
         self.layers = list(zip(self.k.unbind(0), self.v.unbind(0)))
 
     @property
@@ -26,7 +26,10 @@ class KVCache:
         return self.k.nbytes + self.v.nbytes
 
     def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Store k, v [rows, kv_heads, n, head_dim] behind `length`; return views of all entries up to there. Does not advance."""
+        """Store k, v [rows, kv_heads, n, head_dim] at `length`; return views of all entries, the new ones included. `length` stays.
+
+        Raises IndexError where they do not fit.
+        """
         end = self.length + k.shape[2]
         if end > self.capacity:
             raise IndexError(f"KV cache of {self.capacity} positions cannot take position {end - 1}")
@@ -36,58 +39,59 @@ class KVCache:
         return keys[:, :, :end], values[:, :, :end]
 
     def truncate(self, length: int) -> None:
-        """Forget every entry from `length` on."""
+        """Roll back: forget every entry from `length` on. Raises IndexError if the cache has fewer entries."""
         if not 0 <= length <= self.length:
             raise IndexError(f"cannot cut a cache of {self.length} entries to {length}")
         self.length = length
 
     def gather(self, start: int, rows: Tensor) -> None:
-        """Move entries start + rows [n] down to start, start + 1, ... and end there: the accepted path of a tree becomes a chain."""
+        """Move entries start + rows [n] to start, start + 1, ... and end behind them: the accepted path of a tree becomes a chain."""
         self.k[:, :, :, start:start + len(rows)] = self.k.index_select(3, start + rows)   # index_select copies: overlap is safe
         self.v[:, :, :, start:start + len(rows)] = self.v.index_select(3, start + rows)
         self.length = start + len(rows)
 
 
 class GraphCacheView:
-    """A cache as a captured function sees it: its length is a number on the device, and attention reads its first `bucket` entries.
+    """A KVCache as a captured function uses it: the length lies on the device, and attention always reads the first `bucket` entries.
 
-    `length` counts the entries that the function has added so far. Entries behind them are masked, never sliced off, so that one
-    captured pass serves every length up to the bucket.
+    `length` counts the entries that this call has added so far, a number of the host that is the same in every call. Entries that are not
+    valid are masked and never sliced off, so that one captured pass serves every cache length up to the bucket.
     """
 
     def __init__(self, cache: KVCache, start: Tensor, bucket: int) -> None:
-        """start [1] int64: entries in the cache when the function is called."""
+        """start [1] int64, on the device: valid entries when the function is called."""
         self.start, self.bucket, self.rows = start, bucket, cache.k.shape[1]
         self.layers = [(k, v, k[:, :, :bucket], v[:, :, :bucket]) for k, v in cache.layers]
-        self.tables: tuple[Tensor, Tensor] | None = None      # rotary tables that the captured graph reads must not be freed before it
+        self.tables: tuple[Tensor, Tensor] | None = None      # keeps the rotary tables alive that the captured graph reads
         self.begin()
 
     def begin(self) -> None:
-        """Before each call of the captured function: nothing is added yet."""
-        self.length, self.longest, self._places = 0, 0, (-1, 0, self.start)
+        """Call it before each call of the captured function: nothing is added yet."""
+        self.length, self.longest, self._slots = 0, 0, (-1, 0, self.start)
 
-    def places(self, n: int) -> Tensor:
-        """[n] int64: where the next n entries go."""
-        if self._places[:2] != (self.length, n):
-            self._places = self.length, n, self.start + torch.arange(self.length, self.length + n, device=self.start.device)
-        return self._places[2]
+    def slots(self, n: int) -> Tensor:
+        """[n] int64: the cache entries that the next n tokens will fill."""
+        if self._slots[:2] != (self.length, n):          # computed once a pass, used by every layer
+            self._slots = self.length, n, self.start + torch.arange(self.length, self.length + n, device=self.start.device)
+        return self._slots[2]
 
     def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """As KVCache.write; returns the whole bucket."""
+        """As KVCache.write, but returns the whole bucket."""
         keys, values, first_keys, first_values = self.layers[layer]
-        places = self.places(k.shape[2])
+        slots = self.slots(k.shape[2])
         self.longest = max(self.longest, self.length + k.shape[2])
-        keys.index_copy_(2, places, k)
-        values.index_copy_(2, places, v)
+        keys.index_copy_(2, slots, k)
+        values.index_copy_(2, slots, v)
         return first_keys, first_values
 
     def truncate(self, length: int) -> None:
+        """Roll back to `length` added entries. Raises IndexError if fewer were added."""
         if not 0 <= length <= self.length:
             raise IndexError(f"cannot cut {self.length} added entries to {length}")
         self.length = length
 
     def mask(self, query: Tensor, dtype: torch.dtype, sliding: int | None = None) -> Tensor:
-        """[K, bucket], 0 or -inf, of a chain whose tokens have the positions query [K]."""
+        """[K, bucket], 0 or -inf: the additive causal mask of K tokens at the positions query [K]. sliding: window size."""
         key = torch.arange(self.bucket, device=query.device)
         seen = key <= query[:, None]
         if sliding is not None:
@@ -95,16 +99,19 @@ class GraphCacheView:
         return _additive(seen, dtype)
 
     def tree_mask(self, visible: Tensor, first: int, dtype: torch.dtype, depth: Tensor | None = None, sliding: int | None = None) -> Tensor:
-        """[K, bucket], 0 or -inf. visible [K, n] bool: which of the n entries behind start + first each of the pass's K tokens (the last of
-        the n) attends to; it attends to all entries before those. depth [n]: with a sliding window, their positions behind start + first."""
+        """[K, bucket], 0 or -inf: the additive mask of K tree nodes, which are the last K of the n entries from start + first on.
+
+        visible [K, n] bool: which of the n entries each node attends to. Every node attends to all entries before start + first.
+        depth [n]: position of each of the n entries minus (start + first); needed only with a sliding window.
+        """
         n = visible.shape[1]
         key = torch.arange(self.bucket, device=visible.device)
         base = self.start + first
-        inside = key - base
-        column = inside.clamp(0, n - 1)
-        seen = (inside < 0) | (visible.index_select(1, column) & (inside < n))
+        offset = key - base                      # below 0: context; 0 to n - 1: one of the n entries; else not valid
+        column = offset.clamp(0, n - 1)
+        seen = (offset < 0) | (visible.index_select(1, column) & (offset < n))
         if sliding is not None:
-            position = torch.where(inside < 0, key, base + depth.index_select(0, column))
+            position = torch.where(offset < 0, key, base + depth.index_select(0, column))
             seen &= position > (base + depth[n - visible.shape[0]:])[:, None] - sliding
         return _additive(seen, dtype)
 

@@ -1,7 +1,7 @@
-"""Our own compact Llama-family decoder: Llama, Mistral, Qwen2, Qwen3, SmolLM.
+"""The project's own compact Llama-family decoder: Llama, Mistral, Qwen2, Qwen3, SmolLM.
 
-Shapes: B rows, K tokens of this pass, H hidden size, D head size, V vocabulary. A pass appends K entries to the cache and
-never reads entries behind `cache.length`, so setting that number rolls the cache back.
+Shapes: B rows of the batch, K tokens of this pass, H hidden size, D head size, G query heads per kv head, V vocabulary. A pass
+appends K entries to the cache and never reads entries from `cache.length` on, so setting that number rolls the cache back.
 """
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from core.models.config import DecoderConfig
 from core.models.flash import CausalLowerRight, VarlenCausal
 from core.models.linear import Linear
 
-# additive [G*K, entries that the cache shows]; None: causal over this pass alone (or K = 1)
+# a Tensor is an additive mask [G*K, cache entries read]; None: causal over this pass alone, or K = 1
 Mask = Tensor | CausalLowerRight | VarlenCausal | None
 
 
 @dataclass
 class PassShape:
-    """Positions and tree mask of the K tokens of one pass that is not a chain (core.sampling.tree makes it)."""
-    depth: Tensor       # [K] int64, position behind the cache's length
-    tree_mask: Tensor   # [K, K] bool: row may attend to column (itself and its ancestors)
+    """Positions and tree mask of one pass over K tokens that form a tree (made by core.sampling.tree)."""
+    depth: Tensor       # [K] int64: position of each token minus the cache's length
+    tree_mask: Tensor   # [K, K] bool: the row's token attends to the column's (itself and its ancestors)
 
 
 class Layer(nn.Module):
+    """One decoder layer, pre-norm: attention, then the gated MLP. x [B, K, H] -> [B, K, H]."""
+
     def __init__(self, c: DecoderConfig, **where) -> None:
         super().__init__()
         self.c = c
@@ -52,15 +54,15 @@ class Layer(nn.Module):
         return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
 
     def attention(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
-        """x [B, K, H] -> [B, K, H]."""
+        """x [B, K, H] -> [B, K, H]. cos, sin [K, 1, 2, D/2] of core.models.rope; k and v go to layer `index` of the cache."""
         c, (B, K, _) = self.c, x.shape
         group = c.num_heads // c.num_kv_heads
-        heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # q heads, then k heads, then v heads
+        heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # query heads, then key heads, then value heads
         qk, v = heads.split([c.num_heads + c.num_kv_heads, c.num_kv_heads], 2)
         if c.qk_norm:
             q, k = qk.split([c.num_heads, c.num_kv_heads], 2)
             qk = torch.cat([self.norm(q, self.q_norm), self.norm(k, self.k_norm)], 2)
-        halves = qk.unflatten(-1, (2, c.head_dim // 2))                           # rotate-half as a flip of two halves
+        halves = qk.unflatten(-1, (2, c.head_dim // 2))                           # rotate-half (Su et al. 2021) as a flip of the two halves
         qk = torch.addcmul(halves * cos, halves.flip(-2), sin).flatten(-2)
         q, k = qk.split([c.num_heads, c.num_kv_heads], 2)
         k, v = k.transpose(1, 2), v.transpose(1, 2)                               # [B, kv heads, K, D]
@@ -72,7 +74,7 @@ class Layer(nn.Module):
             bias = None if mask is None else mask.bias
             out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=bias, is_causal=bias is None, enable_gqa=group > 1)
             return self.o(out.transpose(1, 2).reshape(B, K, -1))
-        # the queries that share a kv head become more rows of one attention: keys are read once and never repeated
+        # grouped-query attention: the G query heads of a kv head become rows of one attention, so keys are read once and never repeated
         q = q.view(B, K, c.num_kv_heads, group, c.head_dim).permute(0, 2, 3, 1, 4).reshape(B, c.num_kv_heads, group * K, c.head_dim)
         out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         out = out.view(B, c.num_kv_heads, group, K, c.head_dim).permute(0, 3, 1, 2, 4)
@@ -80,7 +82,7 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Embedding, layers, final norm, head. Weights come from core.checkpoints.weights; `ids_map` gives a reduced head's target ids."""
+    """Embedding, layers, final norm and head [head size, H]. core.checkpoints.weights builds it and fills in the weights."""
 
     def __init__(self, config: DecoderConfig, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu",
                  head_size: int | None = None) -> None:
@@ -94,7 +96,7 @@ class Decoder(nn.Module):
         if c.tied_head and head_size is None:
             self.head.weight = self.embed
         self._rope: tuple[Tensor, Tensor] | None = None
-        self._masks: Tensor | None = None
+        self._causal_mask: Tensor | None = None
 
     @property
     def device(self) -> torch.device:
@@ -109,7 +111,7 @@ class Decoder(nn.Module):
         return KVCache(c.num_layers, rows, c.num_kv_heads, capacity, c.head_dim, self.dtype, self.device)
 
     def pack(self) -> None:
-        """Prepare for fast inference on this CPU; training afterwards is not possible."""
+        """Pack every linear layer for this CPU's bf16 kernels (core.models.linear). Inference only: training is not possible afterwards."""
         for module in self.modules():
             if isinstance(module, Linear):
                 module.pack(keep_weight=module is self.head and module.weight is self.embed)
@@ -119,6 +121,7 @@ class Decoder(nn.Module):
         return self.logits(self.run(ids, cache, shape)[0])
 
     def logits(self, hidden: Tensor) -> Tensor:
+        """Final norm and head: hidden states [..., H] of the last layer -> [..., head size]."""
         return self.head(self.norm(hidden))
 
     def norm(self, hidden: Tensor) -> Tensor:
@@ -126,14 +129,17 @@ class Decoder(nn.Module):
 
     def run(self, ids: Tensor, cache: KVCache | GraphCacheView | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
             layers: Sequence[int] | None = None, aux_layers: Sequence[int] = (), advance: bool = True) -> tuple[Tensor, dict[int, Tensor]]:
-        """The layers without norm and head. Returns (hidden [B, K, H] after the last of `layers`, aux layers: layer -> its input).
+        """The layers alone, without final norm and head.
 
-        hidden: start from these hidden states instead of the embeddings. layers: which to run, in order (default all); with
-        advance=False the cache's length stays, so that the remaining layers can follow in a later call.
+        ids [B, K]; hidden [B, K, H]: start from these hidden states instead of the embeddings. layers: which to run, in order
+        (default all). advance=False leaves the cache's length, so that the remaining layers can run in a later call.
+
+        Returns the hidden states [B, K, H] after the last of `layers` and, for each layer in `aux_layers`, its input [B, K, H]
+        (number of layers: the output of the last one).
         """
         K, start = ids.shape[1], cache.length if cache is not None else 0
         if isinstance(cache, GraphCacheView):
-            cos, sin, mask = self._within(cache, K, shape)
+            cos, sin, mask = self._in_view(cache, K, shape)
         else:
             positions = start + shape.depth if shape is not None else slice(start, start + K)
             cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))  # [K, 1, 2, D/2]
@@ -150,32 +156,32 @@ class Decoder(nn.Module):
             cache.length = start + K
         return x, hidden_states
 
-    def _within(self, window: GraphCacheView, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Mask]:
-        """cos, sin and mask of a pass whose place is known on the device alone."""
+    def _in_view(self, view: GraphCacheView, K: int, shape: PassShape | None) -> tuple[Tensor, Tensor, Mask]:
+        """cos, sin and mask of a captured pass over K tokens, whose position only the device knows."""
         c, chain = self.config, shape is None
-        positions = window.places(K) if chain else window.start + window.length + shape.depth
-        sliding = c.sliding_window if c.sliding_window is not None and window.bucket > c.sliding_window else None
-        if chain and sliding is None and window.rows == 1 and not self.flash_refusal:
-            return *self.rotary(window, positions), VarlenCausal.of(window.start + (window.length + K), K, window.bucket)
+        positions = view.slots(K) if chain else view.start + view.length + shape.depth
+        sliding = c.sliding_window if c.sliding_window is not None and view.bucket > c.sliding_window else None
+        if chain and sliding is None and view.rows == 1 and not self.flash_refusal:
+            return *self.rotary(view, positions), VarlenCausal.of(view.start + (view.length + K), K, view.bucket)
         if chain:
-            mask = window.mask(positions, self.dtype, sliding)
+            mask = view.mask(positions, self.dtype, sliding)
         else:
-            mask = window.tree_mask(shape.tree_mask, window.length, self.dtype, shape.depth, sliding)
-        return *self.rotary(window, positions), self.per_group(mask)
+            mask = view.tree_mask(shape.tree_mask, view.length, self.dtype, shape.depth, sliding)
+        return *self.rotary(view, positions), self.per_group(mask)
 
     @property
     def flash_refusal(self) -> str:
-        """Why captured chains keep a mask in memory, "" where they do not."""
+        """Why captured passes over a chain need a mask in memory; "" where flash attention serves them without one."""
         c = self.config
         return flash.refusal(self.device, self.dtype, c.num_heads, c.num_kv_heads, c.head_dim)
 
-    def rotary(self, window: GraphCacheView, positions: Tensor) -> tuple[Tensor, Tensor]:
+    def rotary(self, view: GraphCacheView, positions: Tensor) -> tuple[Tensor, Tensor]:
         """cos and sin [K, 1, 2, D/2] of positions [K], for a captured pass."""
-        window.tables = self._rope_tables(window.bucket)
-        return tuple(t.index_select(0, positions).unsqueeze(1) for t in window.tables)
+        view.tables = self._rope_tables(view.bucket)
+        return tuple(t.index_select(0, positions).unsqueeze(1) for t in view.tables)
 
     def per_group(self, mask: Tensor) -> Tensor:
-        """[K, ...] -> [G*K, ...]: once for each query head of a kv head."""
+        """A mask [K, ...] repeated for each of the G query heads of a kv head: [G*K, ...]."""
         group = self.config.num_heads // self.config.num_kv_heads
         return mask.repeat(group, 1) if group > 1 else mask
 
@@ -186,13 +192,13 @@ class Decoder(nn.Module):
         return self._rope
 
     def _mask(self, start: int, K: int, shape: PassShape | None) -> Mask:
-        """Additive mask [G*K, start + K], or what Layer.attention takes instead."""
+        """The mask of a direct pass: additive [G*K, start + K], or CausalLowerRight or None where attention needs no mask in memory."""
         window = self.config.sliding_window
         sliding = window is not None and start + K > window
         if shape is None and not sliding and (K == 1 or start == 0):
             return None
         if shape is None and not sliding:
-            if flash.takes(self.device, self.dtype):
+            if flash.supports(self.device, self.dtype):
                 return CausalLowerRight.of(K, start + K)
             mask = self._causal(start, K)
         else:
@@ -207,13 +213,13 @@ class Decoder(nn.Module):
         return self.per_group(mask)
 
     def _causal(self, start: int, K: int) -> Tensor:
-        """[K, start + K], a window of one band matrix kept for all rounds: value at (i, j) depends on j - i - start alone."""
-        bank = self._masks
-        if bank is None or bank.shape[0] < K or bank.shape[1] - bank.shape[0] < start or bank.dtype != self.dtype:
+        """The causal mask [K, start + K]: a slice of one large mask kept for all rounds, since entry (i, j) depends on j - i - start alone."""
+        large = self._causal_mask
+        if large is None or large.shape[0] < K or large.shape[1] - large.shape[0] < start or large.dtype != self.dtype:
             rows = max(16, K)
             past = max(2 * start, 1024)
             i, j = torch.arange(rows, device=self.device), torch.arange(past + rows, device=self.device)
-            bank = torch.zeros(rows, past + rows, dtype=self.dtype, device=self.device)
-            self._masks = bank.masked_fill_(j > i[:, None] + past, -torch.inf)
-        past = self._masks.shape[1] - self._masks.shape[0]
-        return self._masks[:K, past - start:past + K]
+            large = torch.zeros(rows, past + rows, dtype=self.dtype, device=self.device)
+            self._causal_mask = large.masked_fill_(j > i[:, None] + past, -torch.inf)
+        past = self._causal_mask.shape[1] - self._causal_mask.shape[0]
+        return self._causal_mask[:K, past - start:past + K]

@@ -1,4 +1,4 @@
-"""--device and --dtype -> torch's, checked against this machine."""
+"""Turns --device and --dtype into torch's device and dtype, checked against this machine."""
 from __future__ import annotations
 
 import torch
@@ -8,6 +8,7 @@ from core.models import linear
 
 
 def pick_device(name: str) -> torch.device:
+    """auto: the GPU if there is one. Raises UserError for another name, EnvironmentFailure for a GPU that this machine lacks."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -22,7 +23,7 @@ def pick_device(name: str) -> torch.device:
 
 
 def pick_dtype(name: str, device: torch.device) -> torch.dtype:
-    """auto: bf16 where the hardware computes it, else float16 on a GPU and float32 on a CPU."""
+    """auto: bfloat16 where the hardware computes it, else float16 on a GPU and float32 on a CPU. Raises UserError for an unknown name."""
     known = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16, "float16": torch.float16}
     known |= {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     if name == "auto":

@@ -1,6 +1,6 @@
-"""Flash attention for a chain: what its K tokens may see is said to the kernel. A mask in memory would ask for a slower one.
+"""Flash attention (Dao, FlashAttention-2, 2023) for passes over a chain: the kernel itself masks causally.
 
-Dao, FlashAttention-2, 2023. A tree's mask has another shape each time, so trees keep theirs in memory.
+With a mask tensor, torch would take a slower kernel. Passes over a tree need one, since flash attention takes no arbitrary mask.
 """
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-TAKEN = {("cuda", 2)}    # device and bytes of a number
+SUPPORTED = {("cuda", 2)}    # device type and bytes per number: float16 and bfloat16 on CUDA
 
 
-def takes(device: torch.device, dtype: torch.dtype) -> bool:
-    return (device.type, dtype.itemsize) in TAKEN
+def supports(device: torch.device, dtype: torch.dtype) -> bool:
+    return (device.type, dtype.itemsize) in SUPPORTED
 
 
 class CausalLowerRight(NamedTuple):
-    """The last query sees the last key. For a pass whose keys the host has counted."""
+    """Causal, aligned at the lower right: the last query attends to all keys. For a direct pass, where the host knows the number of keys."""
     bias: Tensor
 
     @classmethod
     def of(cls, queries: int, keys: int) -> CausalLowerRight:
-        from torch.nn.attention.bias import causal_lower_right  # here: it brings in torch._dynamo, which takes a second and wants NumPy
+        from torch.nn.attention.bias import causal_lower_right  # imported late: it imports torch._dynamo, which takes a second and needs NumPy
         return cls(causal_lower_right(queries, keys))
 
 
 class VarlenCausal(NamedTuple):
-    """The same within the first entries of a bucket, whose number is known on the device alone: for a captured pass of one row."""
-    queries: Tensor      # [2] int32: 0, K
-    keys: Tensor         # [2] int32: 0, the entries that count, this pass's own included
+    """The same over the first entries of a bucket, where only the device knows how many are valid. For a captured pass of one row."""
+    queries: Tensor      # [2] int32: cumulative lengths 0, K
+    keys: Tensor         # [2] int32: cumulative lengths 0, valid entries (this pass's own included)
     bucket: int
 
     @classmethod
     def of(cls, end: Tensor, K: int, bucket: int) -> VarlenCausal:
-        """end [1]: the entries that count."""
+        """end [1]: valid entries. K queries, the last of which is the last valid entry."""
         return cls(torch.arange(2, device=end.device, dtype=torch.int32) * K, F.pad(end.int(), (1, 0)), bucket)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -54,8 +54,8 @@ def _varlen():
 
 @functools.cache
 def refusal(device: torch.device, dtype: torch.dtype, heads: int, kv_heads: int, head_dim: int) -> str:
-    """Why a captured chain keeps its mask here, "" if it need not: the kernel is asked once and compared with a mask in memory."""
-    if not takes(device, dtype):
+    """Why VarlenCausal cannot serve this device, dtype and shape, or "" if it can: tried once and compared with attention under a mask."""
+    if not supports(device, dtype):
         return f"no flash attention for {str(dtype).removeprefix('torch.')} on {device.type}"
     try:
         if "enable_gqa" not in inspect.signature(_varlen()).parameters:
@@ -68,7 +68,7 @@ def refusal(device: torch.device, dtype: torch.dtype, heads: int, kv_heads: int,
 
 @torch.inference_mode()
 def _distance(device: torch.device, dtype: torch.dtype, heads: int, kv_heads: int, head_dim: int, K: int, end: int, bucket: int = 128) -> float:
-    """The largest difference to attention with a mask in float32; entries behind `end` would show as NaN."""
+    """The largest difference from attention in float32 under a mask; infinite if an entry from `end` on (NaN) was read."""
     noise = torch.Generator(device).manual_seed(K)
     q, k, v = (torch.randn(1, *shape, head_dim, generator=noise, device=device).to(dtype)
                for shape in ((heads, K), (kv_heads, bucket), (kv_heads, bucket)))

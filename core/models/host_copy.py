@@ -1,4 +1,4 @@
-"""Between host and device, counted. A round may wait for the device once; everything it needs travels in one packed copy."""
+"""Copies between host and device. A round waits for the device once: all it needs comes in one packed, asynchronous copy."""
 from __future__ import annotations
 
 import time
@@ -9,45 +9,45 @@ from functools import cache
 import torch
 from torch import Tensor
 
-waits = 0       # how often this process waited for a device
+waits = 0       # how often this process has waited for a device
 
 Layout = tuple[tuple[str, torch.Size], ...]
 Mark = float | torch.cuda.Event
 
 
 def pack(tensors: dict[str, Tensor]) -> tuple[Tensor, Layout]:
-    """Tensors of any shape -> one float64 vector on their device, and where each lies in it. Waits for nothing."""
+    """Tensors of any shape -> one float64 vector on their device, and the shape of each in order. Does not wait for the device."""
     flat = torch.cat([t.detach().reshape(-1).to(torch.float64) for t in tensors.values()])
     return flat, tuple((name, t.shape) for name, t in tensors.items())
 
 
 @dataclass(frozen=True)
 class HostCopy:
-    """A packed vector on its way to the host."""
+    """A packed vector whose asynchronous copy to the host has been started."""
     flat: Tensor
     layout: Layout
-    arrived: torch.cuda.Event | None = None
+    done: torch.cuda.Event | None = None
 
 
 def start_copy(flat: Tensor, layout: Layout) -> HostCopy:
-    """Send what `pack` made to the host. Waits for nothing; the device may go on to use `flat`'s memory in later work."""
+    """Start copying what `pack` made to the host, without waiting. Later work of the device may overwrite `flat`: the stream keeps the order."""
     if not flat.is_cuda:
         return HostCopy(flat, layout)
     host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
     host.copy_(flat, non_blocking=True)
-    arrived = torch.cuda.Event()
-    arrived.record(torch.cuda.current_stream(flat.device))
-    return HostCopy(host, layout, arrived)
+    done = torch.cuda.Event()
+    done.record(torch.cuda.current_stream(flat.device))
+    return HostCopy(host, layout, done)
 
 
-def wait(parcel: HostCopy) -> dict[str, list]:
-    """The names with (nested) lists of Python floats; ids stay exact up to 2**53. The one place that waits."""
+def wait(copy: HostCopy) -> dict[str, list]:
+    """Wait until the copy is done: each name with its values as (nested) lists of floats; ids are exact up to 2**53. Nothing else waits."""
     global waits
     waits += 1
-    if parcel.arrived is not None:
-        parcel.arrived.synchronize()
-    values, out, at = parcel.flat.tolist(), {}, 0
-    for name, shape in parcel.layout:
+    if copy.done is not None:
+        copy.done.synchronize()
+    values, out, at = copy.flat.tolist(), {}, 0
+    for name, shape in copy.layout:
         size = shape.numel()
         out[name] = _nest(values[at:at + size], shape)
         at += size
@@ -55,18 +55,18 @@ def wait(parcel: HostCopy) -> dict[str, list]:
 
 
 def to_device(values: Sequence[int], device: torch.device) -> Tensor:
-    """Host numbers -> [n] int64 on the device, without waiting for it: a plain copy from unpinned memory would."""
+    """Numbers of the host -> [n] int64 on the device. From pinned memory, since a copy from unpinned memory would wait for the device."""
     return torch.tensor(values, dtype=torch.long, pin_memory=device.type == "cuda").to(device, non_blocking=True)
 
 
 @cache
 def constant(values: tuple[int, ...], device: torch.device) -> Tensor:
-    """`send`, once for each vector: the shape of a tree must already lie on the device while a graph is captured."""
+    """`to_device`, cached by value: a capture allows no copy from the host, so a tree's shape must lie on the device before it."""
     return to_device(values, device)
 
 
 def mark(device: torch.device) -> Mark:
-    """A moment of the device's own time. Never waits."""
+    """A point in the device's stream, to be timed with `seconds`. Does not wait."""
     if device.type != "cuda":
         return time.perf_counter()
     event = torch.cuda.Event(enable_timing=True)
@@ -75,7 +75,7 @@ def mark(device: torch.device) -> Mark:
 
 
 def seconds(first: Mark, last: Mark) -> float:
-    """Between two marks; the device must have passed both."""
+    """Seconds between two marks; the device must have passed both."""
     return last - first if isinstance(first, float) else first.elapsed_time(last) / 1e3
 
 

@@ -1,4 +1,4 @@
-"""The one interface through which the loop sees a target, whatever model is behind it."""
+"""The interface through which the decode loop uses a target, whatever model is behind it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from core.models import graphs
 from core.models.decoder import Decoder, PassShape
 from core.models.graphs import GraphRunner
 
-PREFILL = 512       # tokens a pass: bounds the memory of a long prompt
+PREFILL = 512       # prompt tokens per pass: bounds the memory of a long prompt
 
 
 def passes(ids: Tensor, last: int) -> list[Tensor]:
@@ -24,13 +24,15 @@ def passes(ids: Tensor, last: int) -> list[Tensor]:
 
 
 class Cache(Protocol):
+    """A target's cache: `length` valid entries; `truncate` rolls back."""
     length: int
 
     def truncate(self, length: int) -> None: ...
 
 
 class Target(Protocol):
-    vocab_size: int                 # ids that may be emitted; rows that only pad the head are cut off
+    """What the loop needs of a target. DecoderTarget.verify says what `verify` takes and returns."""
+    vocab_size: int                 # ids that may be emitted: without the rows that only pad the head
     max_positions: int
     eos_ids: tuple[int, ...]
     device: torch.device
@@ -43,7 +45,7 @@ class Target(Protocol):
 
 
 class ModelTarget:
-    """What all targets take from their model."""
+    """The properties that every target reads from its model."""
 
     def __init__(self, model: Any, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
         self.model = model
@@ -64,16 +66,16 @@ class ModelTarget:
 
 
 class DecoderTarget(ModelTarget):
-    """A target that runs on our own decoder."""
+    """A target that runs on core.models.decoder."""
 
     def __init__(self, model: Decoder, vocab_size: int | None = None, eos_ids: tuple[int, ...] | None = None) -> None:
         super().__init__(model, vocab_size, eos_ids)
-        self.graphs: GraphRunner | None = None       # made by the first run that captures
-        self.direct: str | None = None          # why its passes cannot be captured, in words: for weights of another library
+        self.graphs: GraphRunner | None = None       # made by graph_runner for the first run that captures
+        self.direct: str | None = None          # why its passes cannot be captured, in words; set where another library's layers are in it
 
     def verify(self, ids: Tensor, cache: Cache, last: int, shape: PassShape | None = None,
                aux_layers: Sequence[int] = ()) -> tuple[Tensor, dict[int, Tensor]]:
-        """Read ids [K] in one pass (a long prompt in several), behind what the cache holds.
+        """One target pass over ids [K] (a long prompt: several passes). shape: positions and tree mask where they form a tree.
 
         Returns logits [last, vocab_size] of the last positions and, for each layer in `aux_layers`, its input hidden states [K, H]
         (number of layers: the output of the last one, before the final norm).
@@ -82,12 +84,12 @@ class DecoderTarget(ModelTarget):
         parts = [self.model.run(piece[None], cache, aux_layers=aux_layers)[1] for piece in first]
         hidden, hidden_states = self.model.run(rest[None], cache, shape, aux_layers=aux_layers)
         parts.append(hidden_states)
-        hidden_states = {aux_layer: torch.cat([part[aux_layer][0] for part in parts]) for aux_layer in aux_layers}
+        hidden_states = {layer: torch.cat([part[layer][0] for part in parts]) for layer in aux_layers}
         return self.model.logits(hidden[0, -last:])[:, :self.vocab_size], hidden_states
 
 
 def graph_runner(target: Target, wanted: bool | None) -> GraphRunner:
-    """The runner for a run on this target, kept with it. wanted None: where the device captures by default."""
+    """The graph runner of a run on this target, which keeps it for later runs. wanted None: capture on CUDA, not on a CPU (CPU_BY_DEFAULT)."""
     if wanted is False:
         return GraphRunner(target.device, False)
     direct = getattr(target, "direct", "the target runs through transformers")

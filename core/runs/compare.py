@@ -59,7 +59,7 @@ class Work:
     def warm_up(self, name: str) -> None:
         """Captured: the whole work, since no graph may be made while the clock runs."""
         short = self.options if self.runner.mode else replace(self.options, max_new_tokens=min(WARM_UP, self.options.max_new_tokens))
-        for _ in range(1 + self.runner.patience):
+        for _ in range(1 + self.runner.direct_first):
             self.decode(name, short)
 
 

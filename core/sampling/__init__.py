@@ -1,1 +1,1 @@
-"""The mathematics of speculative sampling: probabilities, verification and trees as pure tensor functions that know no run."""
+"""The mathematics of speculative sampling as pure tensor functions: probabilities, verification, tree shapes. Nothing here knows a run."""

@@ -1,11 +1,11 @@
-"""Logits -> the distribution a token is drawn from. Every option is applied per position, on that position's own prefix.
+"""Logits -> the distribution that a token is drawn from. Every option is applied to each position with that position's own prefix.
 
-Order as in transformers: repetition penalty, temperature, top-k, top-p, min-p. Temperature 0 is a distribution too: one-hot at the
+The order is transformers': repetition penalty, temperature, top-k, top-p, min-p. Temperature 0 gives a one-hot distribution at the
 likeliest token, so that greedy decoding needs no second code path.
 
-A row's distribution is a function of that row alone, bit for bit: whatever rows stand beside it, however many threads run. Sums over the
-vocabulary, whose floating-point value depends on the order of adding, are taken over integers (`_weights`); of equally likely tokens
-the lower id comes first.
+A row's distribution depends on that row alone, bit for bit, whatever the other rows of the batch and the number of threads. A sum of floats
+depends on the order of adding, so sums over the vocabulary are taken over integers (`_weights`). Of equally likely tokens the lower
+id comes first.
 """
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from core.errors import UserError
 if TYPE_CHECKING:
     from core.sampling.tree import Tree
 
-LOW = 0.001             # lower temperatures and penalties would push logits over float32's range
-NUCLEUS_GUESSES = 512, 8192     # a nucleus is rarely larger; a row whose nucleus is larger sorts the whole vocabulary
+LOW = 0.001             # lower temperatures and penalties would push logits out of float32's range
+NUCLEUS_GUESSES = 512, 8192     # sizes tried for the top-p set before the whole vocabulary is sorted; it is rarely larger
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class Sampling:
 
 
 def scores(logits: Tensor, sampling: Sampling, seen: Tensor | None = None) -> Tensor:
-    """Penalised raw logits [..., V] in float32 or float64; they order the tokens exactly as `probabilities` does.
+    """Raw logits [..., V] after the repetition penalty, in float32 or float64; they order the tokens exactly as `probabilities` does.
 
-    seen: bool [..., V], the ids in each position's own prefix (prompt, output so far, drafted tokens before it); needed only
-    with a repetition penalty (Keskar et al. 2019: positive logits are divided by it, negative ones multiplied).
+    seen [..., V] bool: the ids in each position's own prefix (prompt, output so far, drafted tokens before it); needed only with a
+    repetition penalty, which divides their positive logits and multiplies their negative ones (CTRL, Keskar et al. 2019).
     """
     out = logits if logits.dtype == torch.float64 else logits.float()
     if sampling.repetition_penalty != 1:
@@ -63,7 +63,7 @@ def scores(logits: Tensor, sampling: Sampling, seen: Tensor | None = None) -> Te
 
 
 def probabilities(scored: Tensor, sampling: Sampling) -> Tensor:
-    """Scores [..., V] -> probabilities [..., V]. NaN logits count as -inf; a row without any finite logit is an error upstream."""
+    """Scores [..., V] -> probabilities [..., V]. NaN counts as -inf. Each row must have a finite score: the decode loop checks the logits."""
     scored = scored.masked_fill(scored.isnan(), -torch.inf)
     if sampling.greedy:
         best = scored.argmax(-1, keepdim=True)
@@ -97,29 +97,30 @@ def _total(probs: Tensor) -> Tensor:
 
 
 def _nucleus(probs: Tensor, top_p: float) -> Tensor:
-    """Holtzman et al. 2020: the smallest set of likeliest tokens whose mass reaches top_p of the (already truncated) mass."""
+    """Top-p (nucleus sampling, Holtzman et al. 2020): the smallest set of likeliest tokens with at least top_p of the mass that top-k has left."""
     size = probs.shape[-1]
     weights = _weights(probs).reshape(-1, size)
-    need = top_p * weights.sum(-1, keepdim=True).double()                   # float64: a top_p that float32 rounds to 0 keeps one token
+    need = top_p * weights.sum(-1, keepdim=True).double()                   # float64: float32 would round a tiny top_p to 0 and keep no token
     smallest, count = torch.empty_like(weights[:, :1]), torch.empty_like(weights[:, :1])
-    open_ = torch.arange(weights.shape[0], device=probs.device)             # rows whose nucleus is not found yet
-    for guess in (*NUCLEUS_GUESSES, size) if probs.device.type == "cpu" else (size,):      # a full sort costs more than a draft step
+    unsolved = torch.arange(weights.shape[0], device=probs.device)          # rows whose set is larger than every size tried so far
+    # a full sort costs a CPU more than a draft step; on a GPU, asking which rows are unsolved would wait for the device
+    for guess in (*NUCLEUS_GUESSES, size) if probs.device.type == "cpu" else (size,):
         if guess != size and 2 * guess >= size:
             continue
-        ordered = weights[open_].topk(guess, -1).values if guess < size else weights[open_].sort(-1, descending=True).values
+        ordered = weights[unsolved].topk(guess, -1).values if guess < size else weights[unsolved].sort(-1, descending=True).values
         before = ordered.cumsum(-1) - ordered
-        inside = (before < need[open_]).sum(-1, keepdim=True)               # at least 1: nothing lies before the first
-        smallest[open_], count[open_] = ordered.gather(-1, inside - 1), inside
+        inside = (before < need[unsolved]).sum(-1, keepdim=True)            # at least 1, since nothing is before the first
+        smallest[unsolved], count[unsolved] = ordered.gather(-1, inside - 1), inside
         if guess == size:
             break
-        open_ = open_[(ordered.sum(-1, keepdim=True) < need[open_])[:, 0]]
-        if not len(open_):
+        unsolved = unsolved[(ordered.sum(-1, keepdim=True) < need[unsolved])[:, 0]]
+        if not len(unsolved):
             break
     return _keep_likeliest(probs.reshape(-1, size), weights, smallest, count).view_as(probs)
 
 
 def _keep_likeliest(probs: Tensor, key: Tensor, smallest: Tensor, count: Tensor) -> Tensor:
-    """`count` [..., 1] tokens of each row stay: those with key above `smallest` [..., 1], then of those equal to it the lowest ids."""
+    """Zero all but `count` [..., 1] tokens of each row: those with key above `smallest` [..., 1], then the lowest ids among those equal to it."""
     above, equal = key > smallest, key == smallest
     ties = count - above.sum(-1, keepdim=True)
     return torch.where(above | (equal & (equal.cumsum(-1, dtype=torch.int32) <= ties)), probs, 0)
@@ -129,16 +130,16 @@ def draw(probs: Tensor, u: Tensor) -> Tensor:
     """Inverse-CDF draw: probs [..., V], u [...] in [0, 1) -> ids [...]. Never returns an id of probability 0."""
     cdf = probs.double().cumsum(-1)
     ids = torch.searchsorted(cdf, (u.double() * cdf[..., -1]).unsqueeze(-1), right=True).squeeze(-1)
-    last = probs.shape[-1] - 1 - (probs > 0).flip(-1).byte().argmax(-1)    # rounding may push u * total up to the total
+    last = probs.shape[-1] - 1 - (probs > 0).flip(-1).byte().argmax(-1)    # rounding can make u * total equal to the total
     return torch.minimum(ids, last)
 
 
 def seen_before(seen: Tensor, drafted: Tensor, tree: Tree | None = None) -> Tensor:
-    """Context ids `seen` [V] and N drafted ids (a chain, or a tree) -> bool [N + 1, V]: the ids before each position of the pass."""
+    """The ids in the prefix of each position of a pass, bool [N + 1, V]: those of the context, seen [V] bool, and the drafted ones [N] before it."""
     n = drafted.shape[0]
     above = tree.ancestors if tree is not None else torch.ones(n, n, dtype=torch.bool, device=drafted.device).tril()
     out = seen.repeat(n + 1, 1)
-    for i in range(n):          # node i lies before the positions behind its descendants and itself
-        column = drafted[i].expand(n, 1)        # scatter: an index of one number would wait for the device
+    for i in range(n):          # row j + 1 is the position after node j; node i is in its prefix if it is j or an ancestor of j
+        column = drafted[i].expand(n, 1)        # scatter, since indexing by a 0-d tensor would wait for the device
         out[1:].scatter_(1, column, out[1:].gather(1, column) | above[:, i:i + 1])
     return out

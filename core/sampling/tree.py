@@ -1,4 +1,4 @@
-"""Shape of a drafted tree, as tensors made on the device from each node's parent. A chain is a tree without siblings."""
+"""The shape of a drafted tree: ancestors, siblings and tree mask, computed on the device from each node's parent. A chain has no siblings."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from core.models.host_copy import constant
 
 @dataclass
 class Tree:
-    """N drafted nodes below the root (the last emitted token). A node comes after its parent, siblings in the order of testing."""
+    """N drafted nodes below the root (the last emitted token). Parents come before children, siblings in the order in which they are tested."""
     parents: Tensor         # [N] int64, -1 = root
-    ancestors: Tensor       # [N, N] bool: column is the row itself or lies above it
-    earlier: Tensor         # [N, N] bool: column is a sibling tested before the row
+    ancestors: Tensor       # [N, N] bool: the column is the row itself or one of its ancestors
+    earlier: Tensor         # [N, N] bool: the column is a sibling tested before the row
 
     @property
     def depth(self) -> Tensor:
-        """[N], 1 for the root's children."""
+        """[N] int64, 1 for the root's children."""
         return self.ancestors.sum(1)
 
     @classmethod
     def of(cls, parents: Tensor, levels: int) -> Tree:
-        """parents [N]; levels: an upper bound of the depth, which the host knows without waiting for the device."""
+        """parents [N]; levels: an upper bound of the depth, since reading the true depth would wait for the device."""
         n = parents.shape[0]
         ancestors = torch.eye(n, dtype=torch.bool, device=parents.device)
         above = parents
@@ -38,7 +38,7 @@ class Tree:
         return cls(parents, ancestors, earlier)
 
     def pass_shape(self, uncached: int) -> PassShape:
-        """Shape of one pass that feeds `pending` context tokens (the last is the root) and then the N nodes."""
+        """Positions and tree mask of one pass over `uncached` context tokens (the last is the root) and then the N nodes."""
         n = self.parents.shape[0]
         depth = torch.cat([torch.arange(uncached, device=self.parents.device), uncached - 1 + self.depth])
         tree_mask = torch.ones(uncached + n, uncached + n, dtype=torch.bool, device=self.parents.device).tril_()
@@ -47,7 +47,7 @@ class Tree:
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """`3x2x1` -> candidates per depth. Raises UserError."""
+    """`3x2x1` -> (3, 2, 1), the children of every node of each depth. Raises UserError for another text or more than 128 nodes."""
     parts = text.lower().split("x")
     if not all(p.isdecimal() and len(p) < 9 and int(p) > 0 for p in parts):
         raise UserError(f"--tree wants chain, auto or candidates per depth like 3x2x1, not {text[:40]!r}.", "shape", setting="tree", given=text[:40])
@@ -62,7 +62,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
 
 
 def fixed(shape: tuple[int, ...], device: torch.device) -> Tensor:
-    """Parents [N] of the full tree with shape[d] children below every node of depth d, level by level."""
+    """Parents [N] int64 of the full tree in which every node of depth d (0 = root) has shape[d] children, level by level."""
     parents, level, start = [], [-1], 0
     for branches in shape:
         below = [p for p in level for _ in range(branches)]

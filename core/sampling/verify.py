@@ -1,7 +1,7 @@
-"""Verification: pure tensor functions whose output is distributed as the target's own (`typical` alone is lossy). The uniforms are arguments.
+"""Verification: accepts or rejects drafted tokens and draws the next one. The output has the target's distribution (but not with `typical`).
 
-p is the target's distribution, q the distribution the drafted token was really drawn from, both after every sampling option. A deterministic
-draft has a one-hot q. `chain` and `block` take any leading batch dimensions, written [...].
+p is the target's distribution, q the one that the drafted token was really drawn from, both after every sampling option; a deterministic
+draft has a one-hot q. The uniforms u are arguments. `chain` and `block` take any leading batch dimensions, written [...].
 """
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from torch import Tensor
 from core.sampling.probs import draw
 from core.sampling.tree import Tree
 
-TINY = 1e-12    # a residual lighter than this is rounding dust: p == q there, so p itself is the right distribution
+TINY = 1e-12    # a residual of less mass is rounding error: p == q there, and p itself is the distribution to draw from
 
 
 @dataclass
 class VerifyResult:
-    accepted: Tensor      # [..., N] bool: in a chain a prefix, in a tree one path
-    tested: Tensor        # [..., N] bool: tested and not accepted = rejected
-    acceptance_prob: Tensor     # [..., N]: what u was compared with (`threshold` in a trace); accepted iff u is below it
-    at: Tensor            # [...] int64: position of the pass whose distribution next_id comes from; 0 = root, i + 1 = after node i
-    residual: Tensor      # [..., V]: that distribution
+    """What a verifier decides about N drafted tokens."""
+    accepted: Tensor      # [..., N] bool: a prefix of a chain, or one path of a tree from the root
+    tested: Tensor        # [..., N] bool: tested and not accepted means rejected
+    acceptance_prob: Tensor     # [..., N]: what u is compared with (`threshold` in a trace); accepted iff u is below it
+    at: Tensor            # [...] int64: position at which next_id is drawn; 0 = root, i + 1 = after node i
+    residual: Tensor      # [..., V]: the distribution that next_id is drawn from
     next_id: Tensor       # [...] int64: recovered (after a rejection) or bonus token
 
 
@@ -30,11 +31,11 @@ def chain(p: Tensor, q: Tensor, drafted: Tensor, u: Tensor, u_next: Tensor) -> V
     """Speculative sampling of one chain (Leviathan et al. 2023, alg. 1; Chen et al. 2023, alg. 2).
 
     p [..., k+1, V], q [..., k, V], drafted [..., k] ids, u [..., k] and u_next [...] uniform in [0, 1).
-    Token i is accepted iff u_i < p_i(x_i) / q_i(x_i): strict, so that u = 0 never accepts a token of probability 0. The ratio is taken
-    in float64, so that the recorded number decides as it did here.
+    Token i is accepted iff u_i < p_i(x_i) / q_i(x_i): strictly, so that u = 0 never accepts a token of probability 0. The ratio is
+    computed in float64, so that a reader of the trace who compares the recorded numbers comes to the same result.
     """
-    p_x, q_x = _own(p, q, drafted)
-    acceptance_prob = p_x.double() / q_x.double()                             # 0 / 0 is NaN: not accepted
+    p_x, q_x = _of_drafted(p, q, drafted)
+    acceptance_prob = p_x.double() / q_x.double()                             # 0 / 0 is NaN, which no u is below: rejected
     accepted = (u < acceptance_prob).long().cumprod(-1)
     count = accepted.sum(-1)
     residual = residual_distribution(_row(p, count), _row(_padded(q), count))
@@ -43,14 +44,13 @@ def chain(p: Tensor, q: Tensor, drafted: Tensor, u: Tensor, u_next: Tensor) -> V
 
 
 def block(p: Tensor, q: Tensor, drafted: Tensor, u: Tensor, u_next: Tensor) -> VerifyResult:
-    """Block verification (Sun et al. 2024, alg. 2): the joint distribution of the block is tested, which accepts at
-    least as many tokens as `chain`.
+    """Block verification (Sun et al. 2024, alg. 2): tests the draft as a whole; on average it accepts at least as many tokens as `chain`.
 
-    With w_0 = 1, w_i = min(1, w_{i-1} p_i(x_i) / q_i(x_i)) and s_i = sum_x max(0, w_i p_{i+1}(x) - q_{i+1}(x)), the acceptance
-    probabilities are h_i = s_i / (s_i + 1 - w_i) inside and h_k = w_k at the end. Accepted: up to the last i with u_i < h_i. Every token
-    is tested.
+    Shapes as in `chain`. With w_0 = 1, w_i = min(1, w_{i-1} p_i(x_i) / q_i(x_i)) and s_i = sum_x max(0, w_i p_{i+1}(x) - q_{i+1}(x)), the acceptance
+    probabilities are h_i = s_i / (s_i + 1 - w_i) for i < k, and h_k = w_k. All tokens up to the last i with u_i < h_i are accepted. Every
+    token is tested.
     """
-    p_x, q_x = _own(p, q, drafted)
+    p_x, q_x = _of_drafted(p, q, drafted)
     k = drafted.shape[-1]
     ratio, weights = p_x / q_x, [torch.ones_like(p[..., 0, 0])]
     for i in range(k):
@@ -59,20 +59,22 @@ def block(p: Tensor, q: Tensor, drafted: Tensor, u: Tensor, u_next: Tensor) -> V
     excess = (w[..., 1:, None] * p[..., 1:, :] - _padded(q)[..., 1:, :]).clamp_min(0).sum(-1)     # [..., k], s_i for i = 1..k
     inner = torch.where(excess > TINY, excess / (excess + 1 - w[..., 1:]).clamp_min(TINY), 0)
     h = torch.cat([inner[..., :-1], w[..., k:]], -1)[..., :k]                 # with k = 0 there is nothing to compare
-    places = torch.arange(1, k + 1, device=u.device)
-    count = torch.where(u < h, places, 0).amax(-1) if k else torch.zeros_like(u_next, dtype=torch.long)
+    positions = torch.arange(1, k + 1, device=u.device)
+    count = torch.where(u < h, positions, 0).amax(-1) if k else torch.zeros_like(u_next, dtype=torch.long)
     scaled = _row(p, count) * w.gather(-1, count.unsqueeze(-1))
     residual = residual_distribution(scaled, _row(_padded(q), count))
-    accepted = places <= count.unsqueeze(-1)
+    accepted = positions <= count.unsqueeze(-1)
     return VerifyResult(accepted, torch.ones_like(accepted), h, count, residual, draw(residual, u_next))
 
 
 def tree(p: Tensor, q: Tensor | None, drafted: Tensor, shape: Tree, u: Tensor, u_next: Tensor) -> VerifyResult:
-    """Siblings are tested one after the other, each against what the rejected ones before it have left of p (SpecInfer, Miao et al. 2024;
-    without replacement: Jeon et al. 2024). p [N+1, V], drafted [N], u [N], u_next scalar; p row 0 = root, row i + 1 = after node i.
+    """Multi-step speculative sampling of a tree (SpecInfer, Miao et al. 2024; siblings drawn without replacement: RSD, Jeon et al. 2024).
 
-    q None: deterministic siblings (one-hot each): what is left of p is p without the earlier siblings, and no vector of the
-    vocabulary is touched before the last step. Else q [N, V], row j the distribution that node j was drawn from, given its earlier siblings.
+    Siblings are tested one after the other, each against the residual that the rejected ones before it have left of p.
+    p [N+1, V]: row 0 at the root, row i + 1 after node i; drafted [N], u [N], u_next [].
+
+    q [N, V]: row j is the distribution that node j was drawn from, given its earlier siblings. q None: deterministic siblings (one-hot
+    each); the residual is then p without the earlier siblings, and only the last step needs a vector over the vocabulary.
     """
     if q is None:
         acceptance_prob = _acceptance_of_fixed(p, drafted, shape)
@@ -84,27 +86,27 @@ def tree(p: Tensor, q: Tensor | None, drafted: Tensor, shape: Tree, u: Tensor, u
     return VerifyResult(accepted, tested, acceptance_prob, at, residual, draw(residual, u_next))
 
 
-def _walk(passes: Tensor, shape: Tree) -> tuple[Tensor, Tensor, Tensor]:
-    """passes [N] bool: each node by itself -> accepted [N], tested [N], position of the last accepted node [] (0 root, i + 1 = node i)."""
-    n = passes.shape[0]
-    chosen = passes & ~(shape.earlier & passes[None]).any(1)                  # the first sibling that passes
+def _walk(below: Tensor, shape: Tree) -> tuple[Tensor, Tensor, Tensor]:
+    """below [N] bool: u is below the node's acceptance probability. -> accepted [N], tested [N], position of the last accepted node []."""
+    n = below.shape[0]
+    chosen = below & ~(shape.earlier & below[None]).any(1)                    # of each group of siblings, the first with u below
     accepted = (~shape.ancestors | chosen[None]).all(1)
     reached = (shape.parents < 0) | accepted[shape.parents.clamp_min(0)]
-    tested = reached & ~(shape.earlier & accepted[None]).any(1)               # siblings behind the accepted one are never tested
-    places = torch.arange(1, n + 1, device=passes.device)
-    at = torch.where(accepted, places, 0).amax() if n else places.new_zeros(())
+    tested = reached & ~(shape.earlier & accepted[None]).any(1)               # siblings after the accepted one are not tested
+    positions = torch.arange(1, n + 1, device=below.device)                   # of the nodes; 0 is the root
+    at = torch.where(accepted, positions, 0).amax() if n else positions.new_zeros(())
     return accepted, tested, at
 
 
 def _acceptance_of_fixed(p: Tensor, drafted: Tensor, shape: Tree) -> Tensor:
-    """[N]: p of each deterministic node over the mass that its rejected siblings have left."""
+    """Acceptance probabilities [N] of deterministic nodes: p(x) / (1 - mass of the earlier siblings, all rejected)."""
     p_x = p[shape.parents + 1, drafted]
     gone = (shape.earlier.to(p.dtype) @ p_x).clamp_max(1)
     return torch.where(p_x > 0, p_x / (1 - gone).clamp_min(TINY), 0)
 
 
 def _residual_of_fixed(p: Tensor, drafted: Tensor, shape: Tree, at: Tensor) -> Tensor:
-    """[V]: p at position `at` without the deterministic children there, all of them rejected; p itself where nothing else is left."""
+    """Residual [V] at position `at`: p without the deterministic children there, all rejected; p itself where they hold all the mass."""
     here = p.index_select(0, at.view(1))[0]
     children = torch.zeros_like(here).index_add_(0, drafted, (shape.parents + 1 == at).to(here.dtype)) > 0
     left = torch.where(children, 0, here)
@@ -113,10 +115,10 @@ def _residual_of_fixed(p: Tensor, drafted: Tensor, shape: Tree, at: Tensor) -> T
 
 
 def _left_before(p: Tensor, q: Tensor, shape: Tree) -> Tensor:
-    """[N, V]: what is left of p at each node's prefix after its earlier siblings were rejected."""
+    """Residual [N, V] that each node is tested against: p after its parent, less its earlier siblings, all rejected."""
     left = p.index_select(0, shape.parents + 1)
     order = torch.arange(q.shape[0], device=q.device)
-    before = torch.where(shape.earlier, order, -1).amax(1, keepdim=True) if len(order) else order      # the sibling tested just before, -1 none
+    before = torch.where(shape.earlier, order, -1).amax(1, keepdim=True) if len(order) else order      # the sibling tested just before, -1 = none
     for i in range(1, q.shape[0]):
         sibling = before[i].clamp_min(0)
         after = residual_distribution(left.index_select(0, sibling)[0], q.index_select(0, sibling)[0])
@@ -125,7 +127,7 @@ def _left_before(p: Tensor, q: Tensor, shape: Tree) -> Tensor:
 
 
 def _residual_of_drawn(p: Tensor, left: Tensor, q: Tensor, shape: Tree, at: Tensor) -> Tensor:
-    """[V]: what the last tested child at position `at` has left, all children rejected; p there where none was drafted."""
+    """Residual [V] at position `at` after all children there were rejected; p itself where no child was drafted."""
     here = p.index_select(0, at.view(1))[0]
     n = q.shape[0]
     if not n:
@@ -136,44 +138,46 @@ def _residual_of_drawn(p: Tensor, left: Tensor, q: Tensor, shape: Tree, at: Tens
 
 
 def typical(p: Tensor, drafted: Tensor, shape: Tree, u_next: Tensor, epsilon: float, delta: float) -> VerifyResult:
-    """Typical acceptance (Cai et al. 2024, Medusa, sec. 3.3.1): LOSSY. Accept x while p(x) > min(epsilon, delta * exp(-H(p))).
+    """Typical acceptance (Medusa, Cai et al. 2024, sec. 3.3.1), which is LOSSY: x is accepted while p(x) > min(epsilon, delta * exp(-H(p))).
 
-    Of the deepest accepted paths the first wins; the next token is drawn from p behind it. acceptance_prob holds the bound on p(x).
+    Shapes as in `tree`. The first of the deepest accepted paths is taken, and the next token is drawn from p after it. acceptance_prob
+    holds the bound that p(x) is compared with, since no uniform decides.
     """
     n = drafted.shape[0]
     rows = p[shape.parents + 1]
     entropy = -(rows * rows.clamp_min(1e-20).log()).sum(-1)
-    bar = (delta * (-entropy).exp()).clamp_max(epsilon)
+    bound = (delta * (-entropy).exp()).clamp_max(epsilon)
     p_x = rows.gather(1, drafted[:, None])[:, 0]
-    alive = (~shape.ancestors | (p_x > bar)[None]).all(1)
+    alive = (~shape.ancestors | (p_x > bound)[None]).all(1)                   # the node and all its ancestors
     reach = torch.where(alive, shape.depth, 0)
     best = reach.argmax().view(1) if n else None                              # argmax takes the first of equals
     accepted = shape.ancestors.index_select(0, best)[0] & (reach.index_select(0, best) > 0) if n else torch.zeros_like(drafted, dtype=torch.bool)
     at = torch.where(accepted, torch.arange(1, n + 1, device=p.device), 0).amax() if n else p.new_zeros((), dtype=torch.long)
     dist = p.index_select(0, at.view(1))[0]
-    return VerifyResult(accepted, torch.ones_like(accepted), bar, at, dist, draw(dist, u_next))
+    return VerifyResult(accepted, torch.ones_like(accepted), bound, at, dist, draw(dist, u_next))
 
 
 def residual_distribution(p: Tensor, q: Tensor) -> Tensor:
-    """norm(max(0, p - q)) over the last dimension; norm(p) itself where the two agree to rounding."""
+    """norm(max(0, p - q)) over the last dimension (Leviathan et al. 2023); norm(p) where p and q are equal up to rounding."""
     rest = (p - q).clamp_min(0)
     mass = rest.sum(-1, keepdim=True)
     return torch.where(mass > TINY, rest / mass.clamp_min(TINY), p / p.sum(-1, keepdim=True))
 
 
 def one_hot(drafted: Tensor, vocab_size: int, dtype: torch.dtype) -> Tensor:
-    """Distribution of a deterministic draft: drafted [..., k] -> [..., k, V]."""
+    """q of a deterministic draft: drafted [..., k] -> [..., k, V]."""
     dist = torch.zeros(*drafted.shape, vocab_size, dtype=dtype, device=drafted.device)
     return dist.scatter_(-1, drafted.unsqueeze(-1), 1.0)
 
 
-def _own(p: Tensor, q: Tensor, drafted: Tensor) -> tuple[Tensor, Tensor]:
+def _of_drafted(p: Tensor, q: Tensor, drafted: Tensor) -> tuple[Tensor, Tensor]:
+    """p(x) and q(x) [..., k] of the drafted tokens."""
     at = drafted.unsqueeze(-1)
     return p[..., :drafted.shape[-1], :].gather(-1, at).squeeze(-1), q.gather(-1, at).squeeze(-1)
 
 
 def _padded(q: Tensor) -> Tensor:
-    """q with a zero row behind: nothing was drafted at the bonus position."""
+    """q with a row of zeros for the bonus position, where nothing was drafted: its residual is p."""
     return torch.cat([q, q.new_zeros(*q.shape[:-2], 1, q.shape[-1])], -2)
 
 

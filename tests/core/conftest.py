@@ -3,11 +3,11 @@ import torch
 
 from core.models import graphs
 
-SUBTLE = ("near", "perfect", "early exit")      # drafts that are accepted for a while: what rolls a cache back wrongly shows with them
+SUBTLE = ("near", "perfect", "early exit")      # drafts accepted often enough that a cache rolled back wrongly shows
 
 
 def pytest_collection_modifyitems(config, items):
-    """Pairs instead of full products: every draft runs directly and in float64, the subtle ones through static buffers and in float32 too."""
+    """Pairs instead of full products: every draft runs directly in float64; the subtle ones also run through static buffers in float32."""
     left_out = [item for item in items if hasattr(item, "callspec") and _is_redundant(item.callspec.params)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -23,14 +23,14 @@ def _is_redundant(params: dict) -> bool:
 
 @pytest.fixture(scope="session")
 def pair():
-    """The embedded target with its drafts, in float32: loaded once for all who ask."""
+    """The embedded target with its drafts, in float32 on the CPU, loaded once a session."""
     from core.checkpoints import load
     return load.load(dtype="float32", device="cpu")
 
 
 @pytest.fixture(params=["direct", "static"])
 def runner(request, monkeypatch):
-    """Every run of a test directly and through the static buffers that stand for CUDA graphs: proofs of lossless ask for it."""
+    """Runs the test twice: directly, and through the static buffers that stand for CUDA graphs. For tests that output is lossless."""
     if request.param == "static":
         monkeypatch.setattr(graphs, "CPU_BY_DEFAULT", True)
     return request.param
@@ -38,7 +38,7 @@ def runner(request, monkeypatch):
 
 @pytest.fixture
 def fake(monkeypatch):
-    """A GPU that has no values: (device, what watches it)."""
+    """The fake GPU of tests.core.fake_gpu, with models and generators on it: (device, NoHost)."""
     from core.methods.base import Context
     from tests.core import fake_gpu, tiny
     with fake_gpu.gpu() as (where, watch):

@@ -1,7 +1,7 @@
-"""A GPU that is none: tensors of a device `fakegpu` have shapes and no values, and whatever would wait for a GPU raises there.
+"""A fake GPU: tensors of its device `fakegpu` have shapes and no values, and every operation that would wait for a GPU raises.
 
-Tensors of `fakegpu` under FakeTensorMode raise on item, tolist, bool, nonzero, boolean masks and mixed devices; `NoHost` raises on what
-they let pass: CPU tensors as arguments, zero-dimensional ones included.
+Under FakeTensorMode they raise on item, tolist, bool, nonzero, boolean masks and mixed devices. `NoHost` raises on what FakeTensorMode
+allows: CPU tensors as arguments, zero-dimensional ones included.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENDING = torch.ops.aten.to, torch.ops.aten._to_copy
 
 
 class NoHost(TorchDispatchMode):
-    """Raises when an operation mixes host and device. Copies to the device pass outside of `strict`, back never; `sends` counts them."""
+    """Raises when an operation mixes host and device. Copies to the device are allowed unless `strict`, copies back never; `sends` counts them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class NoHost(TorchDispatchMode):
         before = {x.device.type for x in given}
         to = next((x for x in leaves if isinstance(x, torch.device) and x.type == "fakegpu"), None)
         if func.overloadpacket in SENDING and before == {"cpu"} and to is not None and not self.strict:
-            self.sends += 1         # made here: of a single number FakeTensorMode knows the value, and would really copy it
+            self.sends += 1         # made here: FakeTensorMode knows the value of a single number and would copy it
             dtype = next((x for x in leaves if isinstance(x, torch.dtype)), given[0].dtype)
             return torch.empty(given[0].shape, dtype=dtype, device=to)
         out = func(*args, **kwargs or {})
@@ -43,27 +43,29 @@ class NoHost(TorchDispatchMode):
 
 @cache
 def device() -> torch.device:
+    """The fake device, registered with torch once a process."""
     torch.utils.backend_registration._setup_privateuseone_for_python_backend("fakegpu")
     return torch.device("fakegpu", 0)
 
 
 @contextmanager
 def gpu() -> Iterator[tuple[torch.device, NoHost]]:
+    """Inside, tensors of the fake device may be made and every operation is watched."""
     where = device()
     with FakeTensorMode(), torch.inference_mode(), NoHost() as watch:
         yield where, watch
-    host_copy.constant.cache_clear()             # it holds tensors of this mode
+    host_copy.constant.cache_clear()             # it holds fake tensors
 
 
 class GraphRunner(graphs.GraphRunner):
-    """Captures as CUDA would: the second call of a captured function must find everything on the device."""
+    """Stands in for CUDA graphs: the second call of a captured function, which CUDA would record, must find everything on the device."""
 
     def __init__(self, where: torch.device, watch: NoHost) -> None:
         super().__init__(where)
-        self.mode, self.patience, self.done = "static", 0, []
+        self.mode, self.direct_first, self.done = "static", 0, []
         runner = self
 
-        class Strict(graphs._Static):
+        class Strict(graphs._StaticCall):
             def prepare(self, pool) -> bool:
                 self.call()
                 watch.strict = True
@@ -74,14 +76,14 @@ class GraphRunner(graphs.GraphRunner):
                 runner.done.append(type(self.function).__name__)
                 return False
 
-            def again(self) -> None:
+            def rerun(self) -> None:
                 pass
 
-        self.kind = Strict
+        self.call_type = Strict
 
 
 class HostGenerator:
-    """The fake device has none; the weights' is the host's."""
+    """torch.Generator for the fake device, which has none: the host's generator in its place."""
 
     def __init__(self, real) -> None:
         self.real = real

@@ -113,7 +113,8 @@ def logits_after(model: Decoder, tokens: list[int]) -> Tensor:
         return model(torch.tensor([tokens]))[0, -1]
 
 
-def law_after(model: Decoder, tokens: list[int], sampling: Sampling, vocab_size: int | None = None) -> Tensor:
+def dist_after(model: Decoder, tokens: list[int], sampling: Sampling, vocab_size: int | None = None) -> Tensor:
+    """The distribution of the next token after `tokens`, from a forward without cache."""
     logits = logits_after(model, tokens)[:vocab_size]
     seen = torch.zeros(len(logits), dtype=torch.bool)
     seen[[t for t in tokens if t < len(logits)]] = True

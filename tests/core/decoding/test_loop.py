@@ -55,7 +55,7 @@ def test_greedy_with_a_penalty_looks_at_each_positions_own_prefix(name, penalty)
     check.run(run, rounds, len(PROMPT))
     tokens = list(PROMPT)
     for token in emitted(rounds):
-        assert token == int(tiny.law_after(to.model, tokens, sampling).argmax())
+        assert token == int(tiny.dist_after(to.model, tokens, sampling).argmax())
         tokens.append(token)
     if penalty == 1e9:
         assert len(set(tokens[len(PROMPT):])) >= 15
@@ -132,7 +132,7 @@ def laws_are_right(to, rounds, sampling):
     for r in rounds:
         prefix = list(tokens)
         for d in r.drafted:
-            dist = tiny.law_after(to.model, prefix, sampling)
+            dist = tiny.dist_after(to.model, prefix, sampling)
             assert d.p == pytest.approx(float(dist[d.id]), abs=1e-9 if dist.dtype == F64 else 1e-4)
             prefix.append(d.id)
         tokens += [e.id for e in r.emitted]

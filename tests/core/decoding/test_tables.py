@@ -50,13 +50,13 @@ def test_tables_tell_the_two_laws(sampling):
         for r in rounds:
             for table in r.tables:
                 prefix = tokens + [d.id for d in r.drafted[:table.after + 1]]
-                p, logits = tiny.law_after(to.model, prefix, sampling), tiny.logits_after(to.model, prefix)
+                p, logits = tiny.dist_after(to.model, prefix, sampling), tiny.logits_after(to.model, prefix)
                 listed(table.ids, table.p, table.others["p"], p)
                 assert table.logit_p == pytest.approx(logits[table.ids].tolist(), rel=1e-4, abs=1e-6)
                 assert top(scores(to.model, prefix, sampling)) <= set(table.ids)
                 if table.q is None:
                     continue
-                q = tiny.law_after(draft, prefix, sampling)
+                q = tiny.dist_after(draft, prefix, sampling)
                 listed(table.ids, table.q, table.others["q"], q)
                 assert table.logit_q == pytest.approx(tiny.logits_after(draft, prefix)[table.ids].tolist(), rel=1e-4, abs=1e-6)
                 assert table.overlap == pytest.approx(float(torch.minimum(p, q).sum()), abs=1e-5)

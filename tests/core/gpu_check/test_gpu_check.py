@@ -192,7 +192,7 @@ def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
     for name, made in (("Stream", Stream), ("current_stream", Stream), ("stream", noted("side")), ("graph", noted("capture"))):
         monkeypatch.setattr(torch.cuda, name, made)
     monkeypatch.setattr(torch.cuda, "device", noted("device"))
-    function = graphs._Captured(lambda cache, x: (done.append(1), x), None, 0, (torch.zeros(1),), None)
+    function = graphs._CudaGraphCall(lambda cache, x: (done.append(1), x), None, 0, (torch.zeros(1),), None)
     function.replay((torch.ones(1),))
     assert order == ["device", "wait", "side", "wait", "capture"] and len(done) == 2 and len(replayed) == 3 and bool(function.inputs[0] == 1)
     with measure.watched(cuda) as watch:

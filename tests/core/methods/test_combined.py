@@ -1,4 +1,4 @@
-"""A lookup before a draft: who proposes when, caches that never fall behind, and the closing list."""
+"""Prompt lookup, else a draft model: which one proposes when, both see every round, and what holds for every method."""
 from __future__ import annotations
 
 import pytest
@@ -14,8 +14,8 @@ from core.methods.prompt_lookup import PromptLookup
 from core.methods.registry import METHODS
 from core.sampling.probs import Sampling
 from tests.core import tiny
-from tests.core.methods import closing
-from tests.core.methods.closing import OPTIONS, REPEATING, decode
+from tests.core.methods import proofs
+from tests.core.methods.proofs import OPTIONS, REPEATING, decode
 
 SECONDS = {"perfect": lambda to: DraftModel(to.model), "near": lambda to: tiny.near_model(to.model, 0.3),
            "other": lambda to: tiny.other_model(to.model), "wrong": lambda to: tiny.always_wrong(to.model),
@@ -27,7 +27,7 @@ def make(second, minimum=2):
 
 
 class Noted(Combined):
-    """Remembers who proposed in each round."""
+    """Notes which proposer drafted in each round."""
 
     def begin(self, ctx):
         self.who = [None]                       # round 0 proposes nothing
@@ -43,7 +43,7 @@ class Noted(Combined):
 @pytest.mark.parametrize("minimum", [1, 2, 3])
 @pytest.mark.parametrize("second", SECONDS)
 def test_greedy_output_is_that_of_plain_decoding(second, minimum):
-    rounds = closing.greedy_is_plain(make(second, minimum), [REPEATING, [1, 1, 1], [7], tiny.greedy(tiny.decoder(), REPEATING, 30)])
+    rounds = proofs.greedy_is_plain(make(second, minimum), [REPEATING, [1, 1, 1], [7], tiny.greedy(tiny.decoder(), REPEATING, 30)])
     assert any(d.verdict == "rejected" for r in rounds for d in r.drafted)
 
 
@@ -56,7 +56,7 @@ def test_the_lookup_goes_first_where_its_match_is_long_enough(second):
     run = Decoding(to, proposer, prompt, Options(30, 3, Sampling(1.0), 4))
     tokens, who = list(prompt), []
     for r in run:
-        closing.rounds_of(r)
+        proofs.check_round(r)
         if r.drafted:
             pairs = {tuple(tokens[i:i + 2]) for i in range(len(tokens) - 2)}
             assert (proposer.who[r.index] is first) == (tuple(tokens[-2:]) in pairs)
@@ -70,43 +70,43 @@ def test_the_lookup_goes_first_where_its_match_is_long_enough(second):
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0), OPTIONS["penalty"]], ids=["greedy", "T=1", "penalty"])
 @pytest.mark.parametrize("second", ["near", "perfect", "tree"])
 def test_both_caches_agree_after_each_round(second, sampling):
-    closing.caches_agree(make(second), lambda p: (p.second.model, p.second.cache), sampling)
+    proofs.caches_agree(make(second), lambda p: (p.second.model, p.second.cache), sampling)
 
 
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "T=1"])
 def test_a_perfect_draft_is_accepted_whenever_it_proposes(sampling):
-    """Trap 14, with rounds of the lookup in between."""
+    """Also after rounds of the lookup, and after a fully accepted draft, whose last token the draft model has not read."""
     to = tiny.target()
     proposer = Noted(PromptLookup(3, 2), DraftModel(to.model))
     for seed in range(4):
         _, rounds = decode(to, proposer, [seed, *REPEATING], sampling=sampling, seed=seed, max_new_tokens=24)
-        mine = [r for r, who in zip(rounds, proposer.who) if who is proposer.second]     # the last round may ask nobody
+        mine = [r for r, who in zip(rounds, proposer.who) if who is proposer.second]     # the last round may draft nothing
         assert mine and all(d.verdict == "accepted" for r in mine for d in r.drafted)
 
 
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("second", ["near", "tree"])
-def test_the_closing_list(second):
-    closing.penalty_is_plain(make(second), 1.3)
-    closing.penalty_is_plain(make(second), 1e9)
-    closing.lengths(make(second))
-    assert closing.eos_everywhere(make(second)) >= {0, 1, 2}
-    closing.twice(make(second))
+def test_the_other_proofs(second):
+    proofs.penalty_is_plain(make(second), 1.3)
+    proofs.penalty_is_plain(make(second), 1e9)
+    proofs.lengths(make(second))
+    assert proofs.eos_everywhere(make(second)) >= {0, 1, 2}
+    proofs.twice(make(second))
 
 
 @pytest.mark.parametrize("sampling", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("tokens", [[1, 0, 1, 0], [2, 1, 0, 0]], ids=["lookup", "draft"])
-def test_the_law_is_the_targets_by_enumeration(tokens, sampling, monkeypatch):
+def test_the_distribution_is_the_targets_by_enumeration(tokens, sampling, monkeypatch):
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=3), None, ())
     draft = tiny.decoder(7, vocab_size=3, num_layers=1)
-    drafts = closing.exact_law(lambda to: Combined(PromptLookup(3, 2), DraftModel(draft)), to, tokens, sampling, 2, monkeypatch)
+    drafts = proofs.exact_distribution(lambda to: Combined(PromptLookup(3, 2), DraftModel(draft)), to, tokens, sampling, 2, monkeypatch)
     assert (drafts == 1) == (tokens[0] == 1) or sampling != OPTIONS["T=1"]
 
 
-class Tapped(Proposer):
-    """Stands for a head that reads inner hidden states: it must be shown those of every round, whoever drafted."""
-    name, aux_layers, side_nodes, levels = "tapped", (0, 2), 5, 2
+class Head(Proposer):
+    """Stands for a draft head: it must observe the hidden states of every round, whichever proposer drafted it."""
+    name, aux_layers, side_nodes, levels = "head", (0, 2), 5, 2
 
     def begin(self, ctx):
         self.rows, self.passes = 0, 0
@@ -125,14 +125,14 @@ class Tapped(Proposer):
 
 
 @pytest.mark.usefixtures("runner")
-def test_a_head_sees_the_states_of_every_round():
+def test_a_head_observes_the_hidden_states_of_every_round():
     to = tiny.target()
-    proposer = Noted(PromptLookup(3, 2), Tapped())
-    assert (proposer.aux_layers, proposer.side_nodes, proposer.levels, proposer.name) == ((0, 2), 5, 2, "lookup+tapped")
+    proposer = Noted(PromptLookup(3, 2), Head())
+    assert (proposer.aux_layers, proposer.side_nodes, proposer.levels, proposer.name) == ((0, 2), 5, 2, "lookup+head")
     _, rounds = decode(to, proposer, max_new_tokens=20)
     assert tiny.emitted(rounds) == tiny.greedy(to.model, REPEATING, 20)
-    assert {w.name for w in proposer.who if w} == {"lookup", "tapped"}
-    assert proposer.second.passes + sum(w is proposer.first for w in proposer.who) == len(rounds)      # its own pass never verifies the lookup's
+    assert {w.name for w in proposer.who if w} == {"lookup", "head"}
+    assert proposer.second.passes + sum(w is proposer.first for w in proposer.who) == len(rounds)      # its target pass verifies only its own drafts
 
 
 def test_costs_are_those_of_the_draft():

@@ -1,4 +1,4 @@
-"""A draft model's distribution is its own, also with a larger, a smaller or a reduced vocabulary; nothing beyond the tokenizer is emitted."""
+"""A draft model's recorded q is what it drew from, with equal, larger, smaller and reduced vocabularies; no id beyond the tokenizer is emitted."""
 from __future__ import annotations
 
 import pytest
@@ -15,7 +15,7 @@ VARIED = {"greedy": Sampling(), "T=1": Sampling(1.0), "penalty": Sampling(1.2, t
 
 
 def padded(vocab_size: int, head: int = 20) -> DecoderTarget:
-    """A target whose head has rows beyond its tokenizer's last id, and those rows would always win."""
+    """A target whose head has rows beyond its tokenizer's last id; unless they are cut off, they always win."""
     model = tiny.decoder(vocab_size=head)
     model.head.weight.data[vocab_size:] *= 30
     return DecoderTarget(model, vocab_size, ())
@@ -24,7 +24,7 @@ def padded(vocab_size: int, head: int = 20) -> DecoderTarget:
 @pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
 @pytest.mark.parametrize(("target_size", "draft_size"), [(12, 10), (10, 12), (12, 12), (20, 3)])
 def test_vocabularies_of_different_size(target_size, draft_size, sampling):
-    """Trap 26: q is padded with 0; ids that the draft has never heard of do not stop it."""
+    """q is padded with 0, and target ids that the draft does not have do not stop it."""
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=target_size), None, ())
     for seed in range(3):
         run, rounds = decode(to, DraftModel(tiny.decoder(7, vocab_size=draft_size)), [1, 2, target_size - 1], sampling=sampling, seed=seed)
@@ -50,11 +50,11 @@ def test_ids_beyond_the_tokenizer_are_never_emitted(make, sampling):
 
 @pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
 @pytest.mark.parametrize("ids", [[0, 2, 5], [19], list(range(20)), [1, 3, 4, 5, 10, 12, 17]], ids=len)
-def test_a_reduced_head_speaks_target_ids(ids, sampling):
-    """Trap 28: a row of the head is not an id. The recorded distribution is that of the rows, spread over the target's ids."""
-    to, kept = tiny.target(), torch.tensor(ids)
+def test_a_reduced_head_drafts_target_ids(ids, sampling):
+    """A row number of a reduced head is not a token id. The recorded q is the rows' distribution, scattered to the target's vocabulary."""
+    to, ids_of_rows = tiny.target(), torch.tensor(ids)
     model = tiny.decoder(7, head_size=len(ids))
-    run, rounds = decode(to, DraftModel(model, kept), sampling=sampling, seed=1)
+    run, rounds = decode(to, DraftModel(model, ids_of_rows), sampling=sampling, seed=1)
     check.run(run, rounds, len(PROMPT))
     tokens = list(PROMPT)
     for r in rounds:
@@ -62,7 +62,7 @@ def test_a_reduced_head_speaks_target_ids(ids, sampling):
         for d in r.drafted:
             seen = torch.zeros(20, dtype=torch.bool)
             seen[prefix] = True
-            dist = tiny.probs.probabilities(tiny.probs.scores(tiny.logits_after(model, prefix), sampling, seen[kept]), sampling)
+            dist = tiny.probs.probabilities(tiny.probs.scores(tiny.logits_after(model, prefix), sampling, seen[ids_of_rows]), sampling)
             assert d.q == pytest.approx(float(dist[ids.index(d.id)]), abs=1e-9)
             prefix.append(d.id)
         tokens += [e.id for e in r.emitted]
@@ -71,7 +71,7 @@ def test_a_reduced_head_speaks_target_ids(ids, sampling):
 
 
 def test_a_reduced_head_that_is_the_targets_own_is_perfect():
-    """All rows, in another order: whatever is mixed up between rows and ids shows as a rejection."""
+    """All of the target's rows in another order: any mix-up of rows and ids shows as a rejection."""
     to, order = tiny.target(), torch.randperm(20, generator=torch.Generator().manual_seed(0))
     model = tiny.decoder()
     model.head.weight = torch.nn.Parameter(model.head.weight[order], requires_grad=False)
@@ -81,8 +81,8 @@ def test_a_reduced_head_that_is_the_targets_own_is_perfect():
         assert all(d.verdict == "accepted" for r in rounds for d in r.drafted)
 
 
-def test_drawn_tokens_follow_the_law_they_are_recorded_with():
-    """q is the distribution drawn from (trap 1): the first drafted token of many seeds against its recorded q."""
+def test_drafted_tokens_follow_their_recorded_q():
+    """Not an argmax with a softmax recorded as q: the first drafted token of 1,500 draws against its q."""
     to, draft = tiny.target(), DraftModel(tiny.decoder(7))
     counts, dist = torch.zeros(20, dtype=F64), None
     ctx = context(to)
@@ -101,9 +101,9 @@ def context(to) -> Context:
     return Context(list(PROMPT), Sampling(1.0), torch.Generator().manual_seed(0), 20, 40, to.device, F64, to, to.new_cache(40))
 
 
-def test_recorded_logits_leave_out_what_the_draft_cannot_say():
-    to, kept = tiny.target(), torch.tensor([4, 9])
-    draft = DraftModel(tiny.decoder(7, head_size=2), kept)
+def test_recorded_logits_leave_out_ids_that_the_draft_does_not_have():
+    to, ids_of_rows = tiny.target(), torch.tensor([4, 9])
+    draft = DraftModel(tiny.decoder(7, head_size=2), ids_of_rows)
     ctx = context(to)
     draft.begin(ctx)
     with torch.inference_mode():

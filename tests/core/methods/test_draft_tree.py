@@ -1,4 +1,4 @@
-"""Draft trees: siblings without replacement, exact by enumeration; the draft's cache keeps the accepted path alone."""
+"""Draft trees: siblings without replacement, exact by enumeration; after a round the draft's cache holds only the accepted path."""
 from __future__ import annotations
 
 import pytest
@@ -13,8 +13,8 @@ from core.sampling import probs, verify
 from core.sampling.probs import Sampling
 from core.sampling.tree import Tree, fixed
 from tests.core import tiny
-from tests.core.methods import closing
-from tests.core.methods.closing import OPTIONS, REPEATING, decode
+from tests.core.methods import proofs
+from tests.core.methods.proofs import OPTIONS, REPEATING, decode
 from tests.core.sampling import test_statistics
 from tests.core.tiny import F64
 
@@ -22,7 +22,7 @@ SHAPES = [(1,), (3,), (2, 2), (3, 2, 1), (1, 1, 1, 1), (4, 1, 1)]
 
 
 def opposite(model):
-    """The target with its head turned round: its likeliest tokens are the target's least likely."""
+    """The target with its head negated: its likeliest tokens are the target's least likely."""
     out = tiny.decoder()
     out.head.weight = torch.nn.Parameter(-out.head.weight)
     return out
@@ -41,7 +41,7 @@ def make(name, shape, token_map=None):
 @pytest.mark.parametrize("name", DRAFTS)
 def test_greedy_output_is_that_of_plain_decoding(name, shape):
     prompts = [REPEATING, [1, 1, 1], [7], list(range(20))]
-    rounds = closing.greedy_is_plain(make(name, shape), prompts)
+    rounds = proofs.greedy_is_plain(make(name, shape), prompts)
     accepted = sum(d.verdict == "accepted" for r in rounds for d in r.drafted)
     assert (accepted == 0) == (name == "wrong")
 
@@ -50,14 +50,14 @@ def test_greedy_output_is_that_of_plain_decoding(name, shape):
 @pytest.mark.parametrize("penalty", [1e9, 1.3])
 @pytest.mark.parametrize("name", ["perfect", "other"])
 def test_greedy_with_a_penalty(name, penalty):
-    closing.penalty_is_plain(make(name, (3, 2, 1)), penalty)
+    proofs.penalty_is_plain(make(name, (3, 2, 1)), penalty)
 
 
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), *OPTIONS.values()], ids=["greedy", *OPTIONS])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_perfect_draft_is_accepted_to_the_last_level_in_every_round(shape, sampling):
-    """Trap 14; the first sibling is drawn from the target's own distribution, so it is always kept."""
+    """The first sibling is drawn from the target's own distribution, so it is always accepted."""
     to = tiny.target()
     _, rounds = decode(to, make("perfect", shape)(to), sampling=sampling, max_new_tokens=23, seed=5)
     for r in rounds[1:]:
@@ -70,40 +70,40 @@ def test_a_perfect_draft_is_accepted_to_the_last_level_in_every_round(shape, sam
 @pytest.mark.parametrize("name", DRAFTS)
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "T=1"])
 def test_both_caches_agree_with_a_fresh_forward_after_each_round(name, shape, sampling):
-    closing.caches_agree(make(name, shape), lambda p: (p.model, p.cache), sampling)
+    proofs.caches_agree(make(name, shape), lambda p: (p.model, p.cache), sampling)
 
 
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", DRAFTS)
 def test_stopping(name):
-    closing.lengths(make(name, (3, 2, 1)))
-    places = closing.eos_everywhere(make(name, (2, 1, 1)))
+    proofs.lengths(make(name, (3, 2, 1)))
+    places = proofs.eos_everywhere(make(name, (2, 1, 1)))
     if name == "perfect":
         assert places >= {0, 1, 2}
-    closing.twice(make(name, (2, 2)))
+    proofs.twice(make(name, (2, 2)))
 
 
 @pytest.mark.parametrize("sampling", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize(("size", "shape"), [(4, (3,)), (3, (2, 2)), (3, (3, 1)), (4, (2, 1)), (2, (2, 2))], ids=str)
-def test_the_law_is_the_targets_by_enumeration(size, shape, sampling, monkeypatch):
-    """Every drawn tree and every verdict; top-k 2 leaves nothing to draw for the third sibling."""
+def test_the_distribution_is_the_targets_by_enumeration(size, shape, sampling, monkeypatch):
+    """Every drawn tree and every result of verification. With top-k 2 a third sibling has nothing left to be drawn from."""
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=size), None, ())
     draft = tiny.decoder(7, vocab_size=size, num_layers=1)
-    drafts = closing.exact_law(lambda to: DraftTree(draft, None, shape), to, [1, 0, 1], sampling, len(shape), monkeypatch)
+    drafts = proofs.exact_distribution(lambda to: DraftTree(draft, None, shape), to, [1, 0, 1], sampling, len(shape), monkeypatch)
     assert drafts > 1 or sampling != OPTIONS["T=1"]
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 2)], ids=str)
-def test_the_law_of_a_reduced_head_and_of_greedy_children(shape, monkeypatch):
+def test_the_distribution_with_a_reduced_head_and_with_greedy_children(shape, monkeypatch):
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=4), None, ())
     reduced = tiny.decoder(7, vocab_size=4, head_size=3)
-    closing.exact_law(lambda to: DraftTree(reduced, torch.tensor([0, 1, 3]), shape), to, [1, 0, 3], OPTIONS["T=1"], len(shape), monkeypatch)
+    proofs.exact_distribution(lambda to: DraftTree(reduced, torch.tensor([0, 1, 3]), shape), to, [1, 0, 3], OPTIONS["T=1"], len(shape), monkeypatch)
     likeliest = lambda to: Deterministic(tiny.decoder(7, vocab_size=4), None, shape)     # noqa: E731
-    assert closing.exact_law(likeliest, to, [1, 0, 3], OPTIONS["penalty"], len(shape), monkeypatch) == 1
+    assert proofs.exact_distribution(likeliest, to, [1, 0, 3], OPTIONS["penalty"], len(shape), monkeypatch) == 1
 
 
 class Deterministic(DraftTree):
-    """Likeliest children although the run samples: q None."""
+    """Drafts the likeliest children (q None) although the run samples."""
 
     def propose(self, ctx, k):
         sampling, ctx.sampling = ctx.sampling, Sampling()
@@ -117,7 +117,7 @@ class Deterministic(DraftTree):
 @pytest.mark.parametrize("sampling", [
     pytest.param(Sampling(1.2, top_p=0.95), id="top-p"), pytest.param(Sampling(1.0, repetition_penalty=1.8), id="penalty", marks=pytest.mark.long)])
 def test_runs_of_the_real_loop_follow_the_target(sampling):
-    """400 seeds through Decoding, caches and all."""
+    """400 seeds through the whole decode loop."""
     model, draft = tiny.decoder(vocab_size=test_statistics.SIZE), tiny.decoder(7, vocab_size=test_statistics.SIZE)
     to, proposer = tiny.DecoderTarget(model, None, ()), DraftTree(draft, None, (2, 2))
     tokens = [tiny.decode(to, proposer, test_statistics.PROMPT, sampling=sampling, seed=seed, max_new_tokens=4, record=False)[0].new_tokens
@@ -126,8 +126,8 @@ def test_runs_of_the_real_loop_follow_the_target(sampling):
     assert test_statistics.p_value(torch.tensor([t[:2] for t in tokens]), p) > 0.001
 
 
-def test_this_proof_finds_a_law_that_siblings_were_not_drawn_from(monkeypatch):
-    """Trap 9: q of a second sibling is not the first one's."""
+def test_the_proof_finds_a_wrong_q_of_siblings(monkeypatch):
+    """The negative control: the second sibling, drawn without replacement, is given the q of the first."""
     class Careless(DraftTree):
         def propose(self, ctx, k):
             draft = super().propose(ctx, k)
@@ -136,7 +136,7 @@ def test_this_proof_finds_a_law_that_siblings_were_not_drawn_from(monkeypatch):
 
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=5), None, ())
     with pytest.raises(AssertionError):
-        closing.exact_law(lambda to: Careless(tiny.decoder(7, vocab_size=5), None, (3,)), to, [1, 0], Sampling(3.0), 1, monkeypatch)
+        proofs.exact_distribution(lambda to: Careless(tiny.decoder(7, vocab_size=5), None, (3,)), to, [1, 0], Sampling(3.0), 1, monkeypatch)
 
 
 @pytest.mark.parametrize("sampling", [Sampling(1.0), Sampling(1.2, 6, 0.9, 0.05, 1.5)], ids=["T=1", "all"])
@@ -153,7 +153,7 @@ def test_siblings_differ_and_rows_of_q_are_what_they_were_drawn_from(sampling):
                     path, up = [r.drafted[up].id, *path], r.drafted[up].parent
                 before = [x.id for x in r.drafted[:i] if x.parent == d.parent]
                 assert d.id not in before
-                dist = tiny.law_after(draft, [*tokens, *path], sampling)
+                dist = tiny.dist_after(draft, [*tokens, *path], sampling)
                 left = 1 - float(dist[before].sum())
                 want = float(dist[d.id]) / left if left > 1e-12 else 1.0
                 assert d.q == pytest.approx(want, rel=1e-9)
@@ -161,12 +161,12 @@ def test_siblings_differ_and_rows_of_q_are_what_they_were_drawn_from(sampling):
 
 
 def test_a_tree_accepts_more_than_a_chain_of_its_depth():
-    to, kept = tiny.target(), {}
+    to, accepted = tiny.target(), {}
     draft = tiny.near_model(to.model, 0.3).model
     for name, proposer in (("chain", DraftModel(draft)), ("tree", DraftTree(draft, None, (3, 2, 1)))):
         runs = [decode(to, proposer, [s, *REPEATING], sampling=Sampling(1.0), seed=s, draft_len=3, max_new_tokens=30)[1] for s in range(8)]
-        kept[name] = sum(d.verdict == "accepted" for rounds in runs for r in rounds for d in r.drafted) / sum(len(rounds) for rounds in runs)
-    assert kept["tree"] > 1.15 * kept["chain"]
+        accepted[name] = sum(d.verdict == "accepted" for rounds in runs for r in rounds for d in r.drafted) / sum(len(rounds) for rounds in runs)
+    assert accepted["tree"] > 1.15 * accepted["chain"]
 
 
 @pytest.mark.usefixtures("runner")
@@ -178,8 +178,8 @@ def test_a_draft_with_a_shorter_context_stops_drafting_there():
     assert any(r.drafted for r in rounds) and not rounds[-2].drafted
 
 
-def old_tree(p, q, drafted, shape, u, u_next):
-    """Siblings one after the other in plain Python: the reference for verify.tree with sampled siblings."""
+def walk(p, q, drafted, shape, u, u_next):
+    """The reference for verify.tree with sampled siblings, in plain Python: (accepted path, distribution of the next token)."""
     node, path, dist = -1, [], None
     while True:
         dist = p[node + 1]
@@ -203,7 +203,7 @@ def test_verification_agrees_with_a_plain_walk(shape):
         drafted, u = probs.draw(q, torch.rand(n, generator=rng, dtype=F64)), torch.rand(n, generator=rng, dtype=F64)
         tree = Tree.of(parents, len(shape))
         v = verify.tree(p, q, drafted, tree, u, torch.tensor(0.3, dtype=F64))
-        path, dist = old_tree(p, q, drafted, tree, u, 0.3)
+        path, dist = walk(p, q, drafted, tree, u, 0.3)
         assert v.accepted.nonzero().flatten().tolist() == path
         torch.testing.assert_close(v.residual, dist, rtol=0, atol=1e-12)
         found.add(len(path))
@@ -211,7 +211,7 @@ def test_verification_agrees_with_a_plain_walk(shape):
 
 
 @pytest.mark.parametrize(("tree", "said"), [*((x, "3x2x1") for x in ("3x0", "x", "²", "9" * 5000)), ("auto", "candidates"), ("9x9x9", "nodes")])
-def test_trees_that_are_none(tree, said):
+def test_what_is_no_tree_is_refused(tree, said):
     with pytest.raises(UserError, match=said):
         draft.build(None, tree=tree)
 

@@ -1,4 +1,4 @@
-"""EAGLE heads in a run: trees, unchanged output, nothing left behind by a rejection."""
+"""EAGLE heads in a run: trees, unchanged output, and a head cache without traces of rejected drafts."""
 from __future__ import annotations
 
 import pytest
@@ -19,8 +19,8 @@ from tests.core.tiny import PROMPT, decode, emitted
 
 
 def noisy_perfect(folder, target: Decoder, noise: float) -> EagleHead:
-    """For a target without attention and MLP (the next token hangs on the last one alone) an EAGLE-1 head that copies the embedding
-    is perfect; noise on its fc makes it err."""
+    """An EAGLE-1 head that copies the embedding. It is perfect for a target without attention and MLP, whose next token depends on the last
+    one alone; noise on its fc makes it err."""
     heads.eagle1(folder, bias=False)
     head = head_of(folder, target)
     layer = head.layers[0]
@@ -32,6 +32,7 @@ def noisy_perfect(folder, target: Decoder, noise: float) -> EagleHead:
 
 @pytest.fixture(scope="module")
 def markov() -> Decoder:
+    """A target without attention and MLP: its next token depends on the last one alone."""
     model = heads.target()
     with torch.no_grad():
         for layer in model.layers:
@@ -43,20 +44,20 @@ def markov() -> Decoder:
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", ["chain", "auto"])
 def test_rejections_leave_nothing_behind(tmp_path, markov, tree):
-    """Trap 34: after rounds that accept 0, some and all, the head's rows hold the target's hidden states, not its own guesses."""
+    """After rounds that accept none, some and all, the head's rows are made from the target's hidden states, not from its own guesses."""
     head = noisy_perfect(tmp_path, markov, 0.25)
     proposer = Watched(head, tree)
     _, rounds = decode(DecoderTarget(markov, None, ()), proposer, max_new_tokens=40, draft_len=3)
-    kept = {sum(d.verdict == "accepted" for d in r.drafted) for r in rounds if r.drafted}
-    assert len(kept) > 2
+    accepted = {sum(d.verdict == "accepted" for d in r.drafted) for r in rounds if r.drafted}
+    assert len(accepted) > 2
     if tree == "chain":
-        agree(_of(head, markov), proposer.log)
-    else:       # the same tokens as a head that never saw the earlier rounds
+        agree(_reference_of(head, markov), proposer.log)
+    else:       # the same tokens as a head without a history drafts
         for tokens, draft in proposer.log[3:]:
-            assert branches(draft) == branches(_fresh(head, markov, tokens, draft.levels, tree))
+            assert branches(draft) == branches(_draft_anew(head, markov, tokens, draft.levels, tree))
 
 
-def _of(head: EagleHead, target: Decoder) -> EagleReference:
+def _reference_of(head: EagleHead, target: Decoder) -> EagleReference:
     """A reference with the weights of an EAGLE-1 head that was changed after loading."""
     out = object.__new__(EagleReference)
     layer, names = head.layers[0], ("q", "k", "v")
@@ -69,7 +70,8 @@ def _of(head: EagleHead, target: Decoder) -> EagleReference:
     return out
 
 
-def _fresh(head: EagleHead, target: Decoder, tokens: list[int], levels: int, tree: str):
+def _draft_anew(head: EagleHead, target: Decoder, tokens: list[int], levels: int, tree: str):
+    """The draft of a proposer that reads all tokens at once, without earlier rounds."""
     from core.methods.base import Context
     to = DecoderTarget(target, None, ())
     proposer = Eagle(head, tree)
@@ -83,7 +85,7 @@ def _fresh(head: EagleHead, target: Decoder, tokens: list[int], levels: int, tre
 
 
 def expected_dynamic(reference: EagleReference, tokens: list[int], levels: int, top_k: int, nodes: int) -> list[tuple[int, ...]]:
-    """EAGLE-2's search spelled out over paths."""
+    """EAGLE-2's tree, computed path by path: the paths of its nodes."""
     value = {(): 0.0}
     front: list[tuple[int, ...]] = [()]
     order: list[tuple[int, ...]] = []
@@ -97,9 +99,9 @@ def expected_dynamic(reference: EagleReference, tokens: list[int], levels: int, 
         order += new
         front = sorted(new, key=lambda p: -value[p])[:top_k]
         assert level or len(new) == top_k
-    kept = set(sorted(order, key=lambda p: -value[p])[:nodes])
-    assert all(p[:-1] in kept or len(p) == 1 for p in kept)
-    return [p for p in order if p in kept]
+    best = set(sorted(order, key=lambda p: -value[p])[:nodes])
+    assert all(p[:-1] in best or len(p) == 1 for p in best)
+    return [p for p in order if p in best]
 
 
 def test_the_dynamic_tree_is_eagle2s(tmp_path):
@@ -111,7 +113,7 @@ def test_the_dynamic_tree_is_eagle2s(tmp_path):
     for tokens, draft in proposer.log:
         got = [tuple(b) for b in branches(draft)]
         assert len(got) == min(9, len(got)) and draft.q is None
-        # rows of one level come in the order of their parents in the front: compare as sets, and siblings by order
+        # a level's nodes are in another order here, so compare them as a set, and the order of siblings
         want = expected_dynamic(reference, tokens, draft.levels, 3, 9)
         assert set(got) == set(want)
         for parent in {p[:-1] for p in want}:
@@ -151,9 +153,8 @@ def test_greedy_output_is_plain_output(tmp_path, markov, kind, tree, sampling):
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("tree", [t for t in TREES if t != "auto"])      # there the likeliest path may lose its place to likelier siblings
+@pytest.mark.parametrize("tree", [t for t in TREES if t != "auto"])      # in a dynamic tree likelier siblings may take the place of the accepted path
 def test_a_perfect_head_is_accepted_whole_in_every_round(tmp_path, markov, tree):
-    """Trap 14."""
     head = noisy_perfect(tmp_path, markov, 0.0)
     _, rounds = decode(DecoderTarget(markov, None, ()), Eagle(head, tree), max_new_tokens=26, draft_len=4)
     for r in rounds[1:]:
@@ -183,8 +184,8 @@ def test_a_head_of_short_context_stops_drafting(tmp_path):
 
 
 @pytest.mark.usefixtures("runner")
-def test_rounds_without_a_proposal_lose_no_state(tmp_path):
-    """In a combination with a lookup the head watches rounds that it did not draft."""
+def test_rounds_without_a_draft_lose_no_hidden_states(tmp_path):
+    """Combined with a lookup, the head observes rounds that it did not draft."""
     class Seldom(Watched):
         def propose(self, ctx, k):
             return super().propose(ctx, k) if len(ctx.tokens) % 3 == 0 else None
@@ -197,7 +198,7 @@ def test_rounds_without_a_proposal_lose_no_state(tmp_path):
 
 
 @pytest.mark.parametrize("length", ["auto", "heuristic", 1])
-def test_draft_lengths_are_the_loops(tmp_path, markov, length):
+def test_draft_lengths_are_chosen_by_the_loop(tmp_path, markov, length):
     to = DecoderTarget(markov, None, ())
     run, rounds = decode(to, Eagle(noisy_perfect(tmp_path, markov, 0.05)), max_new_tokens=30, draft_len=length)
     assert run.new_tokens == tiny.greedy(markov, PROMPT, 30)
@@ -215,7 +216,7 @@ def test_costs_can_be_measured(tmp_path, settings):
     assert run.new_tokens == tiny.greedy(target, PROMPT, 6)
 
 
-def test_trees_that_are_none_are_refused(tmp_path):
+def test_what_is_no_tree_is_refused(tmp_path):
     head = head_of(heads.eagle3(tmp_path), heads.target())
     for tree in ("bushy", "0x2", "", "41", "9x9x9"):
         with pytest.raises(UserError):
@@ -237,7 +238,7 @@ def test_lookup_before_eagle(tmp_path):
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("tree", [pytest.param("chain", marks=pytest.mark.long), "2x2"])
 def test_runs_of_the_real_loop_follow_the_target(tmp_path, tree):
-    """Two-token continuations of 300 seeds through loop, caches and all."""
+    """Two-token continuations of 300 seeds through the whole decode loop."""
     from tests.core.sampling.test_statistics import PROMPT as START
     from tests.core.sampling.test_statistics import dists
     target = tiny.decoder(0, vocab_size=8, num_layers=8)

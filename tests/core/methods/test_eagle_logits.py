@@ -1,4 +1,4 @@
-"""EAGLE heads: draft logits against plain forwards, since a wrong head stays lossless and only gets slow."""
+"""EAGLE heads: draft logits equal those of a plain forward. A wrong head would still be lossless, only slow."""
 from __future__ import annotations
 
 import pytest
@@ -20,7 +20,7 @@ FLAGS = {"plain": {}, **{name: {name: True} for name in ("norm_before_residual",
 
 
 class Watched(Eagle):
-    """Keeps (tokens it drafted from, draft) of every round, and for trees each node's logits as the head gave them."""
+    """Logs (tokens so far, draft) of every round."""
 
     def begin(self, ctx) -> None:
         super().begin(ctx)
@@ -38,7 +38,7 @@ def head_of(folder, target: Decoder) -> EagleHead:
 
 
 def branches(draft) -> list[list[int]]:
-    """Each node's path of ids, itself last."""
+    """The ids on the path to each node, its own last."""
     out: list[list[int]] = []
     parents = list(range(-1, len(draft) - 1)) if draft.parents is None else draft.parents.tolist()
     for token, parent in zip(draft.tokens.tolist(), parents):
@@ -47,7 +47,7 @@ def branches(draft) -> list[list[int]]:
 
 
 def agree(reference: EagleReference, log: list, limit: float = 1e-7) -> None:
-    """The chain's logits are those of an uncached forward over the true tokens and hidden states."""
+    """The chain's logits are those of a forward without cache over the true tokens and hidden states."""
     assert len(log) > 2
     for tokens, draft in log:
         for i, path in enumerate(branches(draft)):
@@ -82,7 +82,7 @@ def test_float32_is_within_1e_5(tmp_path):
 def test_eagle3_variants(tmp_path, case):
     target, prompt, aux_layers = heads.target(), PROMPT, (2, 4, 5)
     folder = tmp_path / "head"
-    if case == "narrow head":           # 3 * H_target != H: whatever decides by width goes wrong here
+    if case == "narrow head":           # 3 * H_target != H: finds code that tells the parts apart by their width
         heads.eagle3(folder, h=24, embed=True)
     elif case == "whole vocabulary":
         heads.eagle3(folder, reduced=False)
@@ -119,8 +119,8 @@ def test_eagle1_logits_are_those_of_a_plain_forward(tmp_path, bias, embed):
     agree(EagleReference(folder, target, "pytorch_model.bin"), proposer.log)
 
 
-def test_aux_states_are_those_of_transformers(tmp_path):
-    """Trap 35: L = 8 -> hidden_states[2], [4], [5]."""
+def test_aux_hidden_states_are_those_of_transformers(tmp_path):
+    """For L = 8 layers the default aux layers are 2, L/2 and L - 3: the inputs of these layers, hidden_states[2], [4] and [5]."""
     from transformers import LlamaForCausalLM
     folder = tiny.checkpoint(tmp_path / "target", vocab_size=V, num_layers=L)
     theirs = LlamaForCausalLM.from_pretrained(folder, dtype=F64)
@@ -132,13 +132,13 @@ def test_aux_states_are_those_of_transformers(tmp_path):
     with torch.no_grad():
         hidden = theirs(ids, output_hidden_states=True).hidden_states
         _, hidden_states = ours.run(ids, aux_layers=head.aux_layers)
-    for aux_layer in head.aux_layers:
-        assert (hidden_states[aux_layer] - hidden[aux_layer]).abs().max() < 1e-4      # theirs takes cos and sin in float32; another layer is 1 away
-        assert (hidden_states[aux_layer] - hidden[aux_layer - 1]).abs().max() > 1
+    for layer in head.aux_layers:
+        assert (hidden_states[layer] - hidden[layer]).abs().max() < 1e-4      # theirs has cos and sin in float32; a neighbouring layer differs by 1
+        assert (hidden_states[layer] - hidden[layer - 1]).abs().max() > 1
 
 
 def test_training_and_inference_are_one_forward(tmp_path):
-    """core.train's rollout of s steps over a text = what the proposer's head does when it drafts s tokens behind each position."""
+    """The training rollout of s steps over a text computes what the proposer's head computes when it drafts s tokens after each position."""
     train = pytest.importorskip("core.train.eagle")
     from core.train.batches import Batch
     from core.train.start import narrow_config

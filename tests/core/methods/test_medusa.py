@@ -1,4 +1,4 @@
-"""Medusa heads: logits against a plain forward, trees, the traps of padding and of head counts, and unchanged output."""
+"""Medusa heads: logits equal those of a plain forward; trees, padding, the number of heads, and unchanged output."""
 from __future__ import annotations
 
 import itertools
@@ -28,12 +28,12 @@ def heads_of(folder, target: Decoder) -> MedusaHeads:
     return MedusaHeads(medusa_format.read(folder, sniff(folder), target.config), target)
 
 
-def state(seed: int = 2) -> torch.Tensor:
+def hidden(seed: int = 2) -> torch.Tensor:
     return heads.noise(seed)(H, scale=1)
 
 
 def agree(made: MedusaHeads, target: Decoder, blocks: list, outputs: list, limit: float = 1e-9) -> None:
-    x = state()
+    x = hidden()
     normed = heads.rms(x, target.final_norm.double(), target.config.rms_norm_eps)
     want = heads.medusa_reference(normed, blocks, outputs)
     got = made(x.to(target.dtype))
@@ -46,7 +46,7 @@ def agree(made: MedusaHeads, target: Decoder, blocks: list, outputs: list, limit
 @pytest.mark.parametrize("file", ["medusa_lm_head.safetensors", "medusa_lm_head.pt"])
 @pytest.mark.parametrize(("count", "layers"), [(3, 1), (5, 1), (2, 3)])
 def test_v01(tmp_path, file, count, layers, dtype):
-    """The config says 2 heads; the keys know better."""
+    """The config says 2 heads, but the tensors' names decide."""
     target = heads.target(dtype)
     heads.medusa(tmp_path, file, count, layers)
     assert sniff(tmp_path) == "medusa"
@@ -97,8 +97,8 @@ def test_training_and_inference_are_one_forward(tmp_path):
             assert (out[0] @ objective.lm_head.T - made(x[0, :, 0])[:, h]).abs().max() < 1e-4
 
 
-def test_every_draft_comes_from_the_state_of_the_last_verified_token(tmp_path):
-    """Head h guesses token i + 2 + h; also behind rejections."""
+def test_every_draft_comes_from_the_hidden_state_of_the_last_verified_token(tmp_path):
+    """Head h guesses token i + 2 + h, also after a rejection."""
     target = heads.target()
     heads.medusa_vllm(tmp_path)
     made = heads_of(tmp_path, target)
@@ -123,7 +123,7 @@ def test_every_draft_comes_from_the_state_of_the_last_verified_token(tmp_path):
 
 @pytest.fixture(scope="module")
 def constant() -> Decoder:
-    """Its likeliest next token is always 0."""
+    """A target whose likeliest next token is always 0."""
     model = heads.target()
     with torch.no_grad():
         for layer in model.layers:
@@ -137,7 +137,7 @@ def constant() -> Decoder:
 
 @pytest.mark.parametrize("tree", TREES)
 def test_token_0_is_a_token(tmp_path, constant, tree):
-    """Trap 36: nothing is padded with an id, so acceptance never walks past a leaf. Untrained heads (W = 0) are perfect here."""
+    """A tree padded with id 0 would accept tokens past its leaves. Untrained heads (W = 0) are perfect for this target."""
     tensors = {f"{h}.0.linear.{kind}": torch.zeros(*shape) for h in range(3) for kind, shape in (("weight", (H, H)), ("bias", (H,)))}
     heads.write(tmp_path, {}, tensors, "medusa_lm_head.safetensors")
     run, rounds = decode(DecoderTarget(constant, None, ()), Medusa(heads_of(tmp_path, constant), tree), max_new_tokens=20, draft_len=3)
@@ -192,53 +192,54 @@ def test_runs_of_the_real_loop_follow_the_target(tmp_path):
 
 
 @pytest.mark.parametrize("children", [[2, 0], [3, 1], [0, 1, 2, 3], [1]])
-def test_one_hot_siblings_keep_the_law_exactly(children):
-    """Trap 9, by enumerating every pattern of accepted and rejected siblings."""
+def test_one_hot_siblings_keep_the_distribution_exactly(children):
+    """By enumeration of every pattern of accepted and rejected siblings."""
     p0 = torch.tensor([.5, .3, .15, .05], dtype=F64)
     p = torch.stack([p0] + [p0.flip(0)] * len(children))
     drafted, shape = torch.tensor(children), Tree.of(torch.full((len(children),), -1), 1)
-    assert (law_of_first(p, drafted, shape) - p0).abs().max() < 1e-12
+    assert (dist_of_first(p, drafted, shape) - p0).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize("tree", [StaticTree.full((2, 2)), StaticTree.best([PRIOR] * 3, 6), StaticTree.full((3, 1))], ids=["2x2", "best", "3x1"])
-def test_two_tokens_of_a_tree_keep_the_law_exactly(tree):
+def test_two_tokens_of_a_tree_keep_the_distribution_exactly(tree):
     rng = torch.Generator().manual_seed(3)
     size = 4
     ids = torch.stack([torch.randperm(size, generator=rng) for _ in range(4)])
     drafted = torch.stack([ids[d - 1, r] for d, r in zip(tree.depths, tree.ranks) if r < size])
-    law1, law2 = torch.rand(size, generator=rng, dtype=F64).softmax(0), torch.rand(size, size, generator=rng, dtype=F64).softmax(-1)
-    rows = [law1]
-    for i in range(tree.nodes):         # the distribution behind a node hangs on its own token alone
-        rows.append(law2[drafted[i]])
+    first, second = torch.rand(size, generator=rng, dtype=F64).softmax(0), torch.rand(size, size, generator=rng, dtype=F64).softmax(-1)
+    rows = [first]
+    for i in range(tree.nodes):         # the distribution after a node depends on its own token alone
+        rows.append(second[drafted[i]])
     p, shape = torch.stack(rows), Tree.of(torch.tensor(tree.parents), tree.levels)
     joint = torch.zeros(size, size, dtype=F64)
     for chance, v in outcomes(p, drafted, shape):
         path = [int(drafted[i]) for i in range(tree.nodes) if v.accepted[i]]
         if not path:
-            joint += chance * v.residual[:, None] * law2
+            joint += chance * v.residual[:, None] * second
         elif len(path) == 1:
             joint[path[0]] += chance * v.residual
         else:
             joint[path[0], path[1]] += chance
-    assert (joint - law1[:, None] * law2).abs().max() < 1e-12
+    assert (joint - first[:, None] * second).abs().max() < 1e-12
 
 
 def outcomes(p, drafted, shape):
-    """(probability, verdict) of every way in which the uniforms can fall on either side of the thresholds."""
+    """(probability, VerifyResult) of every way in which the uniforms can be below or above the acceptance probabilities."""
     n = len(drafted)
-    threshold = verify.tree(p, None, drafted, shape, torch.zeros(n, dtype=F64), torch.tensor(0.5, dtype=F64)).acceptance_prob.clamp(0, 1)
+    acceptance_prob = verify.tree(p, None, drafted, shape, torch.zeros(n, dtype=F64), torch.tensor(0.5, dtype=F64)).acceptance_prob.clamp(0, 1)
     for sides in itertools.product([True, False], repeat=n):
-        chance = torch.stack([t if below else 1 - t for t, below in zip(threshold, sides)]).prod()
+        chance = torch.stack([x if below else 1 - x for x, below in zip(acceptance_prob, sides)]).prod()
         if chance > 0:
             u = torch.tensor([0.0 if below else 1 - 1e-16 for below in sides], dtype=F64).clamp_max(1 - 2 ** -53)
             yield chance, verify.tree(p, None, drafted, shape, u, torch.tensor(0.5, dtype=F64))
 
 
-def law_of_first(p, drafted, shape):
+def dist_of_first(p, drafted, shape):
+    """The distribution of the first emitted token, [V]."""
     dist = torch.zeros(p.shape[1], dtype=F64)
     for chance, v in outcomes(p, drafted, shape):
-        kept = [int(t) for t, a in zip(drafted, v.accepted) if a]
-        dist += chance * (torch.nn.functional.one_hot(torch.tensor(kept[0]), p.shape[1]) if kept else v.residual)
+        accepted = [int(t) for t, a in zip(drafted, v.accepted) if a]
+        dist += chance * (torch.nn.functional.one_hot(torch.tensor(accepted[0]), p.shape[1]) if accepted else v.residual)
     return dist
 
 
@@ -267,7 +268,7 @@ def test_measured_accuracy_makes_the_tree(tmp_path):
     assert Medusa(heads_of(tmp_path, target), "auto", 3).tree.parents == (-1, -1, -1)
 
 
-def test_trees_that_are_none_are_refused(tmp_path):
+def test_what_is_no_tree_is_refused(tmp_path):
     target = heads.target()
     heads.medusa(tmp_path)
     made = heads_of(tmp_path, target)

@@ -16,8 +16,8 @@ from core.models.text import NoText, Text
 from core.sampling import probs
 from core.sampling.probs import Sampling
 from tests.core import check, tiny
-from tests.core.methods import closing
-from tests.core.methods.closing import OPTIONS, REPEATING
+from tests.core.methods import proofs
+from tests.core.methods.proofs import OPTIONS, REPEATING
 from tests.core.tiny import decode, emitted
 
 LETTERS = "abcdefghijklmnopqrst"
@@ -62,7 +62,7 @@ DRAFTS = {"perfect": lambda to: OtherVocab(permuted(to.model), PERMUTED, TARGET,
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", DRAFTS)
 def test_greedy_output_is_that_of_plain_decoding(name):
-    rounds = [r for k in (1, 4) for r in closing.greedy_is_plain(DRAFTS[name], [REPEATING, [1, 1, 1], [7], list(range(20))], draft_len=k)]
+    rounds = [r for k in (1, 4) for r in proofs.greedy_is_plain(DRAFTS[name], [REPEATING, [1, 1, 1], [7], list(range(20))], draft_len=k)]
     accepted = sum(d.verdict == "accepted" for r in rounds for d in r.drafted)
     assert sum(len(r.drafted) for r in rounds) > 50
     assert (accepted == 0) == (name == "wrong")
@@ -109,21 +109,21 @@ def test_the_law_is_the_targets_by_enumeration(context, sampling, monkeypatch):
     ours, theirs = text(["a", "b", "c", "ab"]), text(["b", "ba", "a", "c"])
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=4), None, ())
     draft = tiny.decoder(7, vocab_size=4, num_layers=1)
-    drafts = closing.exact_law(lambda to: OtherVocab(draft, theirs, ours, 4, "draft"), to, context, sampling, 2, monkeypatch)
+    drafts = proofs.exact_distribution(lambda to: OtherVocab(draft, theirs, ours, 4, "draft"), to, context, sampling, 2, monkeypatch)
     assert drafts > 1 or sampling != OPTIONS["T=1"]
 
 
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("name", ["perfect", "other"])
-def test_the_closing_list(name):
-    closing.penalty_is_plain(DRAFTS[name], 1.3)
-    closing.penalty_is_plain(DRAFTS[name], 1e9)
-    closing.lengths(DRAFTS[name])
-    places = closing.eos_everywhere(DRAFTS[name])
+def test_the_other_proofs(name):
+    proofs.penalty_is_plain(DRAFTS[name], 1.3)
+    proofs.penalty_is_plain(DRAFTS[name], 1e9)
+    proofs.lengths(DRAFTS[name])
+    places = proofs.eos_everywhere(DRAFTS[name])
     if name == "perfect":
         assert places >= {0, 2, 3, 4}
-    closing.twice(DRAFTS[name])
-    closing.caches_agree(DRAFTS[name])
+    proofs.twice(DRAFTS[name])
+    proofs.caches_agree(DRAFTS[name])
 
 
 @pytest.mark.usefixtures("runner")
@@ -191,7 +191,7 @@ def test_nothing_is_proposed_inside_a_character():
     snowman = full.encode("a\u2603")
     assert len(snowman) == 4
     for tokens, whole in ((snowman[:1], True), (snowman[:2], False), (snowman[:3], False), (snowman, True)):
-        ctx = closing.context(to, tokens, Sampling())
+        ctx = proofs.context(to, tokens, Sampling())
         proposer.begin(ctx)
         assert (proposer.propose(ctx, 3) is not None) == whole
 

@@ -13,14 +13,14 @@ from core.runs import prompts
 from core.sampling import verify
 from core.sampling.probs import Sampling
 from tests.core import check, tiny
-from tests.core.methods import closing
-from tests.core.methods.closing import facts
+from tests.core.methods import proofs
+from tests.core.methods.proofs import facts
 from tests.core.sampling.test_statistics import pooled
 
 TEXTS = ["The three colours of the flag are red, white and", "def add(a, b):\n    return a + b\n\ndef sub(a, b):", "one two one two one two"]
 NEW = 20
-HELD = {p.name for p in (ASSETS / "smollm2").glob("*") if (p / "config.json").exists()}      # drafts, seen without loading anything
-NAMES = [m.name for m in registry.METHODS.values() if m.needs is None or m.needs in HELD]
+PRESENT = {p.name for p in (ASSETS / "smollm2").glob("*") if (p / "config.json").exists()}      # the embedded drafts, listed without loading them
+NAMES = [m.name for m in registry.METHODS.values() if m.needs is None or m.needs in PRESENT]
 TREES = {"draft tree": ("draft", {"tree": "2x1"}), "eagle tree": ("eagle", {"tree": "auto"}),
          "early-exit skip": ("early-exit", {"skip_layers": "12-13"})}
 WAYS = {**{name: (name, {}) for name in NAMES if name != "plain"}, **{k: v for k, v in TREES.items() if v[0] in NAMES}}
@@ -35,7 +35,7 @@ def decode(pair, way: str, ids: list[int], **options) -> tuple[Decoding, list]:
     rounds = list(run)
     if proposer.side_nodes:
         for r in rounds:
-            closing.rounds_of(r)
+            proofs.check_round(r)
     else:
         check.run(run, rounds, len(ids))
     return run, rounds
@@ -47,7 +47,7 @@ def plain(pair):
             for text, x in ASKED}
 
 
-def test_every_draft_that_is_held_is_tested(pair):
+def test_every_embedded_draft_is_tested(pair):
     assert {m.name for m in registry.available(pair)} == set(NAMES)
 
 
@@ -80,7 +80,7 @@ def test_greedy_output_is_plain_decoding_on_20_prompts(pair):
 
 # -- the sampled distribution of the first three tokens ----------------------------------------------------------------------------------------
 
-REPEATING = [284, 260, 555, 284, 260, 4166, 284, 260]      # " and the man and the woman and the": lookups find something, the distributions are wide
+REPEATING = [284, 260, 555, 284, 260, 4166, 284, 260]      # " and the man and the woman and the": lookups find matches, distributions are flat
 TOP_4 = Sampling(1.0, top_k=4)
 
 
@@ -91,7 +91,7 @@ def memory():
 
 @pytest.fixture
 def remembered(pair, memory, monkeypatch):
-    """The target's layers and head as remembered functions of all that they read, the cache's content included: equal passes run once."""
+    """Memoises the target's passes and head by everything that they read, the cache's content included, so that equal passes run once."""
     model = pair.target.model
 
     def key(*parts) -> bytes:
@@ -127,16 +127,16 @@ def remembered(pair, memory, monkeypatch):
 
 @pytest.fixture(scope="module")
 def dist(pair):
-    """{three tokens: chance}, each from a fresh forward without any cache."""
+    """{three tokens: probability}, each from a forward without cache."""
     def after(*tokens: int) -> list[tuple[int, float]]:
-        p = tiny.law_after(pair.target.model, [*REPEATING, *tokens], TOP_4)
+        p = tiny.dist_after(pair.target.model, [*REPEATING, *tokens], TOP_4)
         return [(int(x), float(p[x])) for x in p.nonzero()]
 
     return {(a, b, c): pa * pb * pc for a, pa in after() for b, pb in after(a) for c, pc in after(a, b)}
 
 
 def fit(pair, dist: dict, way: str, samples: int) -> tuple[float, int, int]:
-    """(p-value of `samples` runs, drafted tokens accepted, others). The first of the three tokens is plain, the next two are drafted."""
+    """(p-value of `samples` runs, number of accepted drafted tokens, number of others). Of the three tokens the last two are drafted."""
     name, settings = WAYS[way]
     proposer, cells = registry.get(name).proposer(pair, settings), list(dist)
     counts = torch.zeros(len(cells) + 1, dtype=torch.long)
@@ -150,7 +150,7 @@ def fit(pair, dist: dict, way: str, samples: int) -> tuple[float, int, int]:
 
 
 FAMILIES = {"draft": "a chain that is drawn", "lookup": "a chain that is certain", "draft tree": "siblings that are drawn",
-            "eagle tree": "siblings that are certain"}        # what verification tells apart; the other methods have their turn under -m long
+            "eagle tree": "siblings that are certain"}        # the kinds that verification treats differently; other methods run under -m long
 
 
 @pytest.mark.parametrize(("way", "samples"), [(way, 300) for way in WAYS if way in FAMILIES]
@@ -161,7 +161,7 @@ def test_three_sampled_tokens_follow_the_target(pair, remembered, dist, way, sam
     assert p_value > 0.001 and accepted and others
 
 
-def test_no_verification_is_found_out(pair, remembered, dist, monkeypatch):
+def test_a_run_without_verification_is_rejected(pair, remembered, dist, monkeypatch):
     right = verify.chain
     monkeypatch.setattr(verify, "chain", lambda p, q, drafted, u, u_next: right(p, q, drafted, 0 * u - 1, u_next))
     assert fit(pair, dist, "draft", 300)[0] < 1e-6

@@ -1,7 +1,7 @@
 """Chi-square of two-token continuations, 20,000 for every method under every sampling option.
 
-What each real proposer drafts is tabulated: its uniforms are given to it, so that each token can be forced and the distribution of the next
-one read. Rounds are then sampled from the tables, many at once, and judged by the real verifiers.
+The distributions that each real proposer drafts from are tabulated: uniforms that force each token are given to it, and q of the next
+node is read. Rounds are then sampled from the tables, many at once, and verified by the real verifiers.
 """
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from core.sampling import probs, verify
 from core.sampling.probs import Sampling
 from core.sampling.tree import Tree
 from tests.core import heads, tiny
-from tests.core.methods import closing
+from tests.core.methods import proofs
 from tests.core.sampling.test_statistics import SAMPLES, SIZE, p_value
 from tests.core.tiny import F64
 
-PROMPT = [1, 7, 2, 7, 4, 1, 7]          # lookups find something behind it
+PROMPT = [1, 7, 2, 7, 4, 1, 7]          # repeats itself, so that lookups find something
 SETTINGS = {"T=1": Sampling(1.0), "T=0.8": Sampling(0.8), "top-k": Sampling(1.0, top_k=4), "top-p": Sampling(1.0, top_p=0.9),
             "min-p": Sampling(1.2, min_p=0.1), "penalty": Sampling(1.0, repetition_penalty=1.3)}
 
@@ -47,7 +47,7 @@ def medusa(to: DecoderTarget, tree: str) -> Medusa:
 
 
 def eagle(to: DecoderTarget, tree: str, nodes: int = 7) -> Eagle:
-    """EAGLE-3 that knows five of the eight tokens."""
+    """An EAGLE-3 head whose reduced vocabulary has five of the eight tokens."""
     known = torch.tensor([0, 1, 3, 5, 6])
     tensors = heads.eagle3_tensors(at="", reduced=False) | {"lm_head.weight": heads.noise(3)(len(known), heads.H, scale=0.6)}
     head = EagleTensors(3, tiny.config(vocab_size=SIZE, num_layers=1), tensors, (0, 1, 2), known)
@@ -64,12 +64,12 @@ BLOCK = ["draft", "lookup+draft", "early-exit", "early-exit skip", "eagle"]
 CASES = [(name, "chain") for name in METHODS] + [(name, "block") for name in BLOCK]
 FAMILIES = [("draft", "chain"), ("draft", "block"), ("draft 2x2", "chain"), ("lookup", "chain"), ("medusa auto", "chain")]
 
-Judge = Callable[..., verify.VerifyResult]
+Verifier = Callable[..., verify.VerifyResult]
 
 
 def target() -> DecoderTarget:
     model = tiny.decoder(num_layers=3, vocab_size=SIZE)
-    model.head.weight.data *= 0.4       # flatter distributions: more pairs that count
+    model.head.weight.data *= 0.4       # flatter distributions, so that more pairs occur
     return DecoderTarget(model)
 
 
@@ -78,15 +78,15 @@ def to() -> DecoderTarget:
     return target()
 
 
-class Place:
-    """One context: the proposer's tables there, and `round`, which drafts from them and verifies."""
+class Tabulated:
+    """The proposer after one context, as tables of its distributions; `round` drafts from them and verifies."""
 
     def __init__(self, to: DecoderTarget, proposer: Proposer, tokens: list[int], sampling: Sampling, k: int) -> None:
         self.to, self.proposer, self.tokens, self.sampling, self.k = to, proposer, tokens, sampling, k
-        self.p = tiny.law_after(to.model, tokens, sampling)
-        self.p_next = torch.stack([tiny.law_after(to.model, [*tokens, x], sampling) for x in range(SIZE)])
+        self.p = tiny.dist_after(to.model, tokens, sampling)
+        self.p_next = torch.stack([tiny.dist_after(to.model, [*tokens, x], sampling) for x in range(SIZE)])
         self.first = self.draft([])
-        self.q: dict[tuple, Tensor] = {}        # (node, tokens of the nodes that its distribution depends on) -> its distribution
+        self.q: dict[tuple, Tensor] = {}        # (node, tokens of the nodes that its q depends on) -> its q
         if self.first is not None and self.first.q is None:
             assert torch.equal(self.first.tokens, self.draft([0.99] * 9).tokens)
         elif self.first is not None and self.first.parents is None:
@@ -95,8 +95,8 @@ class Place:
             self.tabulate_tree()
 
     def draft(self, u: list[float]) -> Draft | None:
-        """The real proposer with these uniforms (then 0.3, ...). What it draws must be what its q and the uniforms say."""
-        ctx = closing.context(self.to, self.tokens, self.sampling)
+        """A draft of the real proposer with these uniforms (then 0.3, 0.4, ...), checked to be what its q and the uniforms give."""
+        ctx = proofs.context(self.to, self.tokens, self.sampling)
         given = torch.tensor([*u, *(0.3 + 0.1 * i for i in range(7))], dtype=F64)
         left = iter(given)
         ctx.uniforms = lambda n: torch.stack([next(left) for _ in range(n)])
@@ -107,7 +107,7 @@ class Place:
             out = self.proposer.propose(ctx, self.k)
         self.proposer.end()
         if out is not None and out.q is not None:
-            # in a tree a level's first siblings are drawn before its second ones
+            # in a tree, the first siblings of a level are drawn before the second ones
             order = [0, 1, 2, 4, 3, 5] if out.parents is not None else [0, 1]
             assert torch.equal(out.tokens, probs.draw(out.q, given[order[:len(out)]]))
         return out
@@ -138,7 +138,7 @@ class Place:
                 self.q[3, a, c], self.q[5, b, e] = draft.q[3], draft.q[5]
 
     def dist(self, node: int, *given: Tensor) -> Tensor:
-        """[n, SIZE]: the tabulated distribution of a node for n samples that drew `given` before."""
+        """[n, SIZE]: the tabulated q of a node for n samples; given [n] each: the tokens it depends on."""
         table = torch.full((SIZE,) * (len(given) + 1), torch.nan, dtype=F64)
         for key, row in self.q.items():
             if key[0] == node:
@@ -147,8 +147,8 @@ class Place:
         assert not rows.isnan().any()
         return rows
 
-    def round(self, n: int, rng: torch.Generator, judge: Judge) -> tuple[Tensor, Tensor]:
-        """n samples of the first two tokens that one round emits; second: -1 where the round emitted one token."""
+    def round(self, n: int, rng: torch.Generator, verifier: Verifier) -> tuple[Tensor, Tensor]:
+        """n samples of the first two tokens of one round; the second is -1 where the round emitted only one."""
         self.n = n
 
         def u(*shape: int) -> Tensor:
@@ -176,54 +176,53 @@ class Place:
                 c = drawn(at, above)
                 nodes += [c, drawn(at + 1, above, c)]
             x = torch.stack(nodes, 1)
-        p, q = torch.cat([self.p.expand(n, 1, SIZE), self.p_next[x]], 1), torch.stack(dists, 1)      # behind two tokens: unused
+        p, q = torch.cat([self.p.expand(n, 1, SIZE), self.p_next[x]], 1), torch.stack(dists, 1)      # rows after two tokens are not used
         if parents is None:
-            v = judge(p, q, x, u(n, size), u(n))
+            v = verifier(p, q, x, u(n, size), u(n))
             level = torch.arange(size)
         else:
             tree = Tree.of(parents, self.first.levels)
             q = None if self.first.q is None else q
-            v = torch.vmap(lambda *a: tuple(vars(judge(a[0], a[1] if q is not None else None, a[2], tree, *a[3:])).values()),
+            v = torch.vmap(lambda *a: tuple(vars(verifier(a[0], a[1] if q is not None else None, a[2], tree, *a[3:])).values()),
                            in_dims=(0, None if q is None else 0, 0, 0, 0))(p, q, x, u(n, size), u(n))
             v = verify.VerifyResult(*v)
             level = tree.depth - 1
-        kept = [torch.where(v.accepted & (level == d), x, -1).amax(1) for d in (0, 1)]
-        return (torch.where(kept[0] >= 0, kept[0], v.next_id),
-                torch.where(kept[1] >= 0, kept[1], torch.where(kept[0] >= 0, v.next_id, -1)))
+        first, second = (torch.where(v.accepted & (level == d), x, -1).amax(1) for d in (0, 1))         # accepted tokens, -1 = none
+        return torch.where(first >= 0, first, v.next_id), torch.where(second >= 0, second, torch.where(first >= 0, v.next_id, -1))
 
 
 def forcing(dist: Tensor) -> list[tuple[int, float]]:
-    """(token, a uniform that draws it) for every token of the distribution."""
+    """(token, a uniform that draws it) for every token of positive probability."""
     middle = dist.cumsum(-1) - dist / 2
     return [(x, float(middle[x])) for x in range(SIZE) if dist[x] > 0]
 
 
-def sample(to: DecoderTarget, name: str, sampling: Sampling, judge: Judge, seed: int = 5) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """[SAMPLES, 2] tokens and the target's (first distribution, second distributions). What a first round leaves out a second one adds."""
+def sample(to: DecoderTarget, name: str, sampling: Sampling, verifier: Verifier, seed: int = 5) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """[SAMPLES, 2] tokens (where a round emitted one, a second round adds the other) and the target's distributions of the first and second."""
     rng, proposer = torch.Generator().manual_seed(seed), METHODS[name](to)
-    here = Place(to, proposer, PROMPT, sampling, 2)
-    first, second = here.round(SAMPLES, rng, judge)
+    here = Tabulated(to, proposer, PROMPT, sampling, 2)
+    first, second = here.round(SAMPLES, rng, verifier)
     for x in first.unique().tolist():
         short = ((first == x) & (second < 0)).nonzero()[:, 0]
         if len(short):
-            second[short] = Place(to, proposer, [*PROMPT, x], sampling, 1).round(len(short), rng, judge)[0]
+            second[short] = Tabulated(to, proposer, [*PROMPT, x], sampling, 1).round(len(short), rng, verifier)[0]
     return torch.stack([first, second], 1), (here.p, here.p_next)
 
 
-def verifier(name: str, how: str) -> Judge:
+def verifier_of(name: str, how: str) -> Verifier:
     return verify.block if how == "block" else verify.tree if METHODS[name](target()).side_nodes else verify.chain
 
 
 @pytest.mark.parametrize("sampling", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_two_token_continuations_follow_the_target(to, name, how, sampling):
-    assert p_value(*sample(to, name, sampling, verifier(name, how))) > 0.001
+    assert p_value(*sample(to, name, sampling, verifier_of(name, how))) > 0.001
 
 
 @pytest.mark.parametrize("wrong", ["next token drawn from p", "q misreported"])
 @pytest.mark.parametrize(("name", "how"), FAMILIES)
-def test_wrong_ways_are_found_out(to, name, how, wrong):
-    right = verifier(name, how)
+def test_faulty_verification_is_rejected(to, name, how, wrong):
+    right = verifier_of(name, how)
 
     def careless(p: Tensor, *rest) -> verify.VerifyResult:
         v = right(p, *rest)

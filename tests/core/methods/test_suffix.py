@@ -1,4 +1,4 @@
-"""Suffix lookup: counts that forget as they learned, a store that is bounded and shared, and the closing list."""
+"""Suffix decoding: counts, the bounded store of earlier outputs that runs share, and what holds for every method."""
 from __future__ import annotations
 
 import gc
@@ -11,12 +11,12 @@ from core.methods import suffix
 from core.methods.suffix import EARLIER, Counts, Earlier, Suffix
 from core.sampling.probs import Sampling
 from tests.core import tiny
-from tests.core.methods import closing
-from tests.core.methods.closing import OPTIONS, REPEATING, decode
+from tests.core.methods import proofs
+from tests.core.methods.proofs import OPTIONS, REPEATING, decode
 
 
 def fresh(to):
-    """A proposer that knows nothing of earlier runs."""
+    """A proposer without earlier outputs."""
     EARLIER.pop(to, None)
     return Suffix(to)
 
@@ -26,7 +26,7 @@ def drafted(tokens, k, past=(), least=0.3):
     proposer = Suffix(to, least)
     for output in past:
         proposer.earlier.remember(list(output))
-    ctx = closing.context(to, tokens, Sampling())
+    ctx = proofs.context(to, tokens, Sampling())
     proposer.begin(ctx)
     draft = proposer.propose(ctx, k)
     assert draft is None or draft.q is None
@@ -37,18 +37,18 @@ def test_what_is_proposed():
     assert drafted([1, 2, 3], 4) is None
     assert drafted([1, 2, 3, 1, 2], 4)[:1] == [3]
     assert drafted([5, 1, 5, 2, 5, 2, 5], 1, least=0) == [2]                        # the most frequent
-    assert drafted([9, 1, 2], 3, past=[[1, 2, 3, 4, 5]])[:2] == [3, 4]                # what was written in an earlier answer
+    assert drafted([9, 1, 2], 3, past=[[1, 2, 3, 4, 5]])[:2] == [3, 4]                # from an earlier output
     assert drafted([9, 1, 2], 3, past=[[1, 2, 3]] + [[1, 2, 4]] * 3, least=0.2)[0] == 4
 
 
-def test_the_draft_is_as_long_as_the_past_is_sure():
+def test_the_draft_is_as_long_as_its_estimate_is_high():
     sure = drafted([1, 2], 8, past=[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]] * 20)
     torn = drafted([1, 2], 8, past=[[1, 2, 3, 4, 5], [1, 2, 3, 6, 7], [1, 2, 3, 8, 9]] * 7, least=0.4)
     assert sure == [3, 4, 5, 6, 7, 8, 9, 10] and torn == [3]
     assert len(drafted([1, 2], 8, past=[[1, 2, 3, 4, 5, 6, 7]], least=0.6)) < len(drafted([1, 2], 8, past=[[1, 2, 3, 4, 5, 6, 7]], least=0.1))
 
 
-def test_counts_forget_as_they_learned():
+def test_counts_can_be_taken_back():
     rng = random.Random(0)
     counts, texts = Counts(), [[rng.randrange(5) for _ in range(rng.randrange(0, 40))] for _ in range(20)]
     for t in texts:
@@ -93,7 +93,7 @@ def test_runs_of_several_threads_may_read_and_add():
     assert not wrong and list(EARLIER[to].outputs) == [want] * 16
 
 
-def test_it_learns_from_what_it_wrote_and_forgets_the_target_with_it():
+def test_it_learns_from_its_outputs_and_drops_them_with_the_target():
     to = tiny.target()
     first, second = (decode(to, Suffix(to), REPEATING, max_new_tokens=24, draft_len=6)[1] for _ in range(2))
     assert tiny.emitted(first) == tiny.emitted(second) == tiny.greedy(to.model, REPEATING, 24)
@@ -119,7 +119,7 @@ def test_greedy_output_is_that_of_plain_decoding(make):
     rng = random.Random(2)
     to = tiny.target()
     prompts = [REPEATING, [1, 1, 1], [7], [rng.randrange(6) for _ in range(30)], REPEATING]
-    rounds = [r for k in (1, 4, 7) for r in closing.greedy_is_plain(make, prompts, to, draft_len=k)]
+    rounds = [r for k in (1, 4, 7) for r in proofs.greedy_is_plain(make, prompts, to, draft_len=k)]
     assert {d.verdict for r in rounds for d in r.drafted} == {"accepted", "rejected", "not_reached"}
     assert any(not r.drafted and r.index for r in rounds)
 
@@ -139,22 +139,22 @@ def test_a_past_that_is_all_wrong_or_all_right_changes_no_token():
 
 
 @pytest.mark.usefixtures("runner")
-def test_the_closing_list():
-    closing.penalty_is_plain(fresh, 1.3)
-    closing.penalty_is_plain(fresh, 1e9)
-    closing.lengths(fresh)
-    assert closing.eos_everywhere(fresh, tiny.greedy(tiny.decoder(), REPEATING, 40)) >= {0, 1}
-    closing.caches_agree(fresh)
-    closing.caches_agree(fresh, sampling=Sampling(1.0))
+def test_the_other_proofs():
+    proofs.penalty_is_plain(fresh, 1.3)
+    proofs.penalty_is_plain(fresh, 1e9)
+    proofs.lengths(fresh)
+    assert proofs.eos_everywhere(fresh, tiny.greedy(tiny.decoder(), REPEATING, 40)) >= {0, 1}
+    proofs.caches_agree(fresh)
+    proofs.caches_agree(fresh, sampling=Sampling(1.0))
     to = tiny.target()
-    runs = [closing.facts(decode(to, fresh(to), sampling=Sampling(1.0), seed=3)[1]) for _ in range(2)]
+    runs = [proofs.facts(decode(to, fresh(to), sampling=Sampling(1.0), seed=3)[1]) for _ in range(2)]
     assert runs[0] == runs[1]
 
 
 @pytest.mark.parametrize("sampling", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("past", [[], [[1, 0, 1, 2, 2, 3]]], ids=["no past", "a past"])
-def test_the_law_is_the_targets_by_enumeration(past, sampling, monkeypatch):
+def test_the_distribution_is_the_targets_by_enumeration(past, sampling, monkeypatch):
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=4), None, ())
     for output in past:
         Suffix(to).earlier.remember(output)
-    assert closing.exact_law(lambda to: Suffix(to, 0.0), to, [1, 0, 1], sampling, 3, monkeypatch) == 1
+    assert proofs.exact_distribution(lambda to: Suffix(to, 0.0), to, [1, 0, 1], sampling, 3, monkeypatch) == 1

@@ -1,4 +1,4 @@
-"""Our decoder against transformers' own model of each family, on tiny random weights: every way of feeding it, and trees."""
+"""The decoder equals transformers' own model of each family on tiny random weights: prefill, single steps, blocks, rollback, batches, trees."""
 from __future__ import annotations
 
 import pytest
@@ -31,7 +31,7 @@ TOKENS = torch.randint(50, (1, 40), generator=torch.Generator().manual_seed(3))
 
 
 def pair_of(hf_config):
-    """transformers' model with random weights, norms and biases included, and ours made from its state."""
+    """transformers' model with random weights (norms and biases too), and our decoder built from its state dict."""
     torch.manual_seed(0)
     theirs = AutoModelForCausalLM.from_config(hf_config, dtype=torch.float32, attn_implementation="eager").eval()
     with torch.no_grad():
@@ -72,31 +72,31 @@ def test_prefill_steps_and_blocks(both, cuts):
     assert cache.length == cache.capacity == 40
 
 
-@pytest.mark.filterwarnings("ignore")       # that the CPU has no such kernel
+@pytest.mark.filterwarnings("ignore")       # the warning that a CPU has no such kernel
 @torch.inference_mode()
-def test_a_mask_that_is_said_to_the_kernel(both, monkeypatch):
-    """As with CUDA, where flash attention then runs."""
+def test_a_causal_mask_left_to_the_kernel(both, monkeypatch):
+    """As on CUDA, where flash attention then runs."""
     want, ours = both
-    said = []
-    monkeypatch.setattr(flash, "TAKEN", {("cpu", 4)})
-    monkeypatch.setattr(flash.CausalLowerRight, "of", lambda *size, real=flash.CausalLowerRight.of: said.append(size) or real(*size))
+    sizes = []
+    monkeypatch.setattr(flash, "SUPPORTED", {("cpu", 4)})
+    monkeypatch.setattr(flash.CausalLowerRight, "of", lambda *size, real=flash.CausalLowerRight.of: sizes.append(size) or real(*size))
     cache, got = ours.new_cache(40), []
     for start, end in ((0, 12), (12, 13), (13, 18), (18, 40)):
         got.append(ours(TOKENS[:, start:end], cache)[0])
     close(torch.cat(got), want)
-    assert said == ([] if ours.config.sliding_window else [(5, 18), (22, 40)])
+    assert sizes == ([] if ours.config.sliding_window else [(5, 18), (22, 40)])
 
 
-@pytest.mark.parametrize("kept", [0, 1, 3, 5])
+@pytest.mark.parametrize("accepted", [0, 1, 3, 5])
 @torch.inference_mode()
-def test_after_a_rollback(both, kept):
+def test_after_a_rollback(both, accepted):
     want, ours = both
     cache = ours.new_cache(40)
     ours(TOKENS[:, :20], cache)
-    wrong = torch.cat([TOKENS[:, 20:20 + kept], (TOKENS[:, 20 + kept:25] + 1) % 50], 1)
+    wrong = torch.cat([TOKENS[:, 20:20 + accepted], (TOKENS[:, 20 + accepted:25] + 1) % 50], 1)
     ours(wrong, cache)
-    cache.truncate(20 + kept)
-    close(ours(TOKENS[:, 20 + kept:30], cache)[0], want[20 + kept:30])
+    cache.truncate(20 + accepted)
+    close(ours(TOKENS[:, 20 + accepted:30], cache)[0], want[20 + accepted:30])
     close(ours(TOKENS[:, 30:31], cache)[0], want[30:31])
 
 
@@ -110,7 +110,7 @@ def test_a_batch_of_rows(both):
         close(got[i], ours(rows[i:i + 1])[0])
 
 
-PARENTS = [-1, 0, 0, 1, 1, 2, 5, 3]        # of the nodes of one pass; node 0 is the last emitted token
+PARENTS = [-1, 0, 0, 1, 1, 2, 5, 3]        # parent of each node of one pass; node 0 is the last emitted token
 
 
 def shape_of(parents):
@@ -140,7 +140,7 @@ def test_a_tree_is_all_its_paths_at_once(both, start):
 
 @torch.inference_mode()
 def test_the_accepted_path_of_a_tree_becomes_a_chain(both):
-    """Trap 19: accepted path [0, 3, 7] of an 8-node tree: gathered rows overlap what they replace."""
+    """Accepted path [0, 3, 7] of an 8-node tree: the gathered entries overlap those that they replace."""
     _, ours = both
     shape, paths = shape_of([-1, 0, 0, 0, 1, 2, 3, 3])
     nodes, cache = TOKENS[0, 20:28], ours.new_cache(40)
@@ -154,19 +154,19 @@ def test_the_accepted_path_of_a_tree_becomes_a_chain(both):
 
 
 @torch.inference_mode()
-def test_layers_in_two_parts_and_taps(both):
+def test_layers_in_two_parts_and_aux_layers(both):
     _, ours = both
     cache = ours.new_cache(40)
     ours(TOKENS[:, :10], cache)
-    early, aux_layers = ours.run(TOKENS[:, 10:14], cache, layers=[0], aux_layers=[0, 1], advance=False)
-    assert cache.length == 10 and set(aux_layers) == {0}
+    early, hidden_states = ours.run(TOKENS[:, 10:14], cache, layers=[0], aux_layers=[0, 1], advance=False)
+    assert cache.length == 10 and set(hidden_states) == {0}
     late, more = ours.run(TOKENS[:, 10:14], cache, hidden=early, layers=[1, 2], aux_layers=[1, 2, 3])
-    whole, all_taps = ours.run(TOKENS[:, :14], aux_layers=[0, 1, 2, 3])
+    whole, want = ours.run(TOKENS[:, :14], aux_layers=[0, 1, 2, 3])
     close(late, whole[:, 10:])
     assert cache.length == 14 and list(more) == [1, 2, 3]
-    for aux_layer, x in {**aux_layers, **more}.items():
-        close(x, all_taps[aux_layer][:, 10:])
-    close(all_taps[3], whole)
+    for layer, x in {**hidden_states, **more}.items():
+        close(x, want[layer][:, 10:])
+    close(want[3], whole)
 
 
 @torch.inference_mode()
@@ -180,7 +180,7 @@ def test_float64_is_closer_to_itself_than_float32():
 
 
 @torch.inference_mode()
-def test_the_mask_bank_serves_every_place_and_length():
+def test_the_kept_causal_mask_serves_every_position_and_length():
     model = tiny.decoder(max_positions=3000)
     tokens = torch.randint(20, (1, 2600), generator=torch.Generator().manual_seed(0))
     want, cache = model(tokens)[0], model.new_cache(2600)
@@ -209,11 +209,11 @@ def test_a_target_feeds_long_prompts_in_parts(length, last):
     last = min(last, length)
     cache = to.new_cache(length)
     logits, hidden_states = to.verify(tokens, cache, last, aux_layers=(0, 1))
-    whole, aux_layers = model.run(tokens[None], aux_layers=(0, 1))
+    whole, want = model.run(tokens[None], aux_layers=(0, 1))
     assert cache.length == length and logits.shape == (last, 17)
     torch.testing.assert_close(logits, model.logits(whole)[0, -last:, :17], rtol=0, atol=1e-10)
-    for aux_layer in (0, 1):
-        torch.testing.assert_close(hidden_states[aux_layer], aux_layers[aux_layer][0], rtol=0, atol=1e-10)
+    for layer in (0, 1):
+        torch.testing.assert_close(hidden_states[layer], want[layer][0], rtol=0, atol=1e-10)
 
 
 @torch.inference_mode()

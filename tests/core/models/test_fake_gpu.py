@@ -1,4 +1,4 @@
-"""Whole rounds of every method on a GPU that has no values: nothing waits for it but the one transfer, nothing mixes host and device."""
+"""Whole runs of every method on a fake GPU without values: only the one copy a round waits, and nothing mixes host and device."""
 from __future__ import annotations
 
 import pytest
@@ -25,16 +25,16 @@ def known(to) -> torch.Tensor:
 
 
 def made_up(keep: str):
-    """In place of the facts that arrive: what the host would be told if `keep` = all, none or the last of a tree's nodes had been accepted."""
-    def wait(parcel):
-        layout = parcel.layout
+    """A stand-in for `wait`: the facts of a round that accepted all (of a tree: the last node) or none of its drafted tokens. keep: all or none."""
+    def wait(copy):
+        layout = copy.layout
         sizes = dict(layout)
         n = sizes["tokens"][0]
         host = {name: filled(shape) for name, shape in layout}
         tree = "parents" in sizes
         host["parents"] = [-1] * n if tree else []
-        kept = [keep == "all" and (not tree or i == n - 1) for i in range(n)]
-        host |= {"accepted": kept, "tested": [True] * n, "tokens": [1] * n, "next": [2, max((i + 1 for i in range(n) if kept[i]), default=0)]}
+        accepted = [keep == "all" and (not tree or i == n - 1) for i in range(n)]
+        host |= {"accepted": accepted, "tested": [True] * n, "tokens": [1] * n, "next": [2, max((i + 1 for i in range(n) if accepted[i]), default=0)]}
         if not tree:
             del host["parents"]
         return host
@@ -67,7 +67,7 @@ def whole_run(fake, monkeypatch, name, how, sampling):
     assert len(set(runner.done)) == (1 if name in ("plain", "lookup", "suffix", "lookup+draft") else 2)
 
 
-def test_the_fake_device_finds_what_would_wait(fake):
+def test_the_fake_gpu_raises_on_what_would_wait(fake):
     """The negative controls of the test above."""
     where, watch = fake
     x = torch.zeros(2, 5, 3, device=where)

@@ -1,4 +1,4 @@
-"""The static runner: what a graph could get wrong (stale inputs, overwritten outputs, freed buffers, lengths), and that nothing escapes it."""
+"""GraphRunner with a CPU's static buffers: stale inputs, overwritten outputs, freed buffers, lengths, and whole runs of every method."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from core.models.graphs import GraphRunner
 from core.models.target import DecoderTarget, graph_runner
 from core.sampling.probs import Sampling
 from tests.core import tiny
-from tests.core.methods.closing import REPEATING, facts
+from tests.core.methods.proofs import REPEATING, facts
 from tests.core.methods.test_statistics_methods import METHODS, SIZE
 from tests.core.tiny import PROMPT, emitted
 
@@ -34,37 +34,37 @@ class Add:
 
 
 def test_outputs_outlive_the_next_replay():
-    """Trap 20."""
+    """A replay overwrites the static outputs, so what the last call returned must be a copy."""
     runner = GraphRunner()
     one, two = (runner.run(Add(1), None, 0, torch.tensor([x]), None) for x in (10, 20))
-    assert (one[0].tolist(), two[0].tolist()) == ([11], [21]) and one[1:] == two[1:] == (None, 1) and len(runner.kept) == 1
+    assert (one[0].tolist(), two[0].tolist()) == ([11], [21]) and one[1:] == two[1:] == (None, 1) and len(runner.captured) == 1
 
 
-def test_a_region_is_known_by_its_fields_and_the_shapes_of_its_inputs():
+def test_a_captured_function_is_known_by_its_fields_and_the_shapes_of_its_inputs():
     runner = GraphRunner()
     x = torch.tensor([1, 2])
     for function, inputs in ((Add(1), (x, None)), (Add(2), (x, None)), (Add(1), (x, x)), (Add(1), (x[:1], None)), (Add(1), (x.double(), None))):
         want = function(None, *inputs)[0]
         for _ in range(2):
             assert torch.equal(runner.run(function, None, 0, *inputs)[0], want)
-    assert len(runner.kept) == 5
+    assert len(runner.captured) == 5
 
 
-def test_the_region_not_used_for_the_longest_time_goes_first():
+def test_the_least_recently_used_captured_function_goes_first():
     runner = GraphRunner(limit=2)
     x = torch.tensor([1])
     for by in (1, 2, 1, 3, 1):
         assert runner.run(Add(by), None, 0, x, None)[0].item() == 1 + by
-    assert [key[0].by for key in runner.kept] == [3, 1]
+    assert [key[0].by for key in runner.captured] == [3, 1]
 
 
-def test_a_region_is_captured_when_it_comes_again():
+def test_a_function_is_captured_at_its_second_call():
     runner = GraphRunner()
-    runner.patience = 1
+    runner.direct_first = 1
     for n in range(3):
-        assert len(runner.kept) == int(n > 1)
+        assert len(runner.captured) == int(n > 1)
         runner.run(Add(1), None, 0, torch.tensor([n]), None)
-    assert len(runner.kept) == 1 and not runner.asked
+    assert len(runner.captured) == 1 and not runner.direct_calls
 
 
 @pytest.mark.parametrize(("mode", "need", "most", "want"), [("static", 1, 999, 32), ("static", 33, 999, 64), ("static", 33, 40, 40),
@@ -75,7 +75,7 @@ def test_buckets(mode, need, most, want):
     assert runner.bucket(need, most) == want
 
 
-def test_who_runs_directly_and_why():
+def test_why_a_run_is_not_captured():
     to = tiny.target()
     assert graph_runner(to, None).label == "off: a CPU runs every pass directly" and graph_runner(to, False).label == "off: --no-graphs"
     assert graph_runner(to, True).label == "static" and graph_runner(to, True) is to.graphs
@@ -88,7 +88,7 @@ def test_who_runs_directly_and_why():
     assert graph_runner(to, True).label == "off: quantised"
 
 
-# -- the window --------------------------------------------------------------------------------------------------------------------
+# -- GraphCacheView ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("changes", [{}, {"sliding_window": 6}, {"num_kv_heads": 4}], ids=["plain", "sliding", "no groups"])
@@ -101,16 +101,16 @@ def test_a_pass_within_a_window_is_the_direct_pass(changes, split):
         for bucket in (36, 64, 96):
             cache = model.new_cache(96)
             model(tokens[:, :30], cache)
-            window = GraphCacheView(cache, torch.tensor([30]), bucket)
+            view = GraphCacheView(cache, torch.tensor([30]), bucket)
             at, got = 30, []
             for n in split:
-                got.append(model(tokens[:, at:at + n], window)[0])
+                got.append(model(tokens[:, at:at + n], view)[0])
                 at += n
             torch.testing.assert_close(torch.cat(got), want[30:], rtol=0, atol=1e-9)
-            assert (window.length, window.longest) == (6, 6)
+            assert (view.length, view.longest) == (6, 6)
 
 
-def test_a_cache_that_is_full_says_so():
+def test_a_full_cache_raises():
     to = tiny.target()
     runner, cache = GraphRunner(), to.model.new_cache(8)
     from core.measuring.costs import Pass
@@ -127,7 +127,7 @@ def test_a_cache_that_is_full_says_so():
 
 
 def runs_agree(to: DecoderTarget, proposer: Proposer, prompt: list[int] = PROMPT, **options) -> None:
-    """Directly; and captured, each round begun before the last one is told, as with CUDA."""
+    """A direct run equals a captured one that launches each round before the last one is finished, as with CUDA."""
     both = []
     for captured in (False, True):
         proposer.forget()
@@ -136,7 +136,7 @@ def runs_agree(to: DecoderTarget, proposer: Proposer, prompt: list[int] = PROMPT
 
 
 def rounded(x):
-    """A pass over a masked bucket adds in another order."""
+    """To 9 digits: attention over a masked bucket adds in another order."""
     return [rounded(y) for y in x] if isinstance(x, (list, tuple)) else round(x, 9) if isinstance(x, float) else x
 
 
@@ -147,7 +147,7 @@ def test_every_method_does_the_same_as_directly(name, sampling):
     proposer, prompt = METHODS[name](to), [x % SIZE for x in REPEATING]
     for seed in (3, 4):
         runs_agree(to, proposer, prompt, sampling=sampling, seed=seed, max_new_tokens=30)
-    assert to.graphs.kept
+    assert to.graphs.captured
 
 
 def test_runs_of_other_lengths_options_and_proposers_share_it():
@@ -158,17 +158,17 @@ def test_runs_of_other_lengths_options_and_proposers_share_it():
         for sampling in (Sampling(), Sampling(0.7)):
             for proposer in drafts:
                 runs_agree(to, proposer, prompt, max_new_tokens=n, sampling=sampling)
-    assert len(to.graphs.kept) <= to.graphs.limit
+    assert len(to.graphs.captured) <= to.graphs.limit
 
 
 def test_eviction_and_late_capture_change_nothing():
-    for limit, patience in ((1, 0), (2, 1), (32, 1)):
+    for limit, direct_first in ((1, 0), (2, 1), (32, 1)):
         to = tiny.target()
         to.graphs = GraphRunner(limit=limit)
-        to.graphs.patience = patience
+        to.graphs.direct_first = direct_first
         for _ in range(3):
             runs_agree(to, tiny.near_model(to.model, 0.3), max_new_tokens=40, sampling=Sampling(1.0))
-        assert len(to.graphs.kept) <= limit
+        assert len(to.graphs.captured) <= limit
 
 
 def test_a_longer_run_takes_larger_buffers_and_a_shorter_one_keeps_them():
@@ -177,7 +177,7 @@ def test_a_longer_run_takes_larger_buffers_and_a_shorter_one_keeps_them():
         run = Decoding(to, Proposer(), PROMPT, Options(n, **STATIC))
         sizes.append(run.ctx.cache.capacity)
         assert emitted(list(run)) == tiny.greedy(to.model, PROMPT, n)
-        assert all(key[1] is to.graphs.free[to.model] for key in to.graphs.kept)
+        assert all(key[1] is to.graphs.idle_caches[to.model] for key in to.graphs.captured)
     assert sizes == [32, 128, 128]
 
 
@@ -195,11 +195,11 @@ def test_a_cancelled_run_and_two_runs_at_a_time_leave_nothing_behind():
     assert emitted(tiny.decode(to, DraftModel(to.model), max_new_tokens=20, **STATIC)[1]) == want
 
 
-def test_numbers_that_are_none_do_not_reach_the_next_run():
-    """A masked NaN is still a NaN in a sum: buffers are emptied before they are lent again."""
+def test_nan_does_not_reach_the_next_run():
+    """A masked NaN still makes a sum NaN: caches are zeroed before the next run gets them."""
     to = tiny.target()
     tiny.decode(to, Proposer(), max_new_tokens=20, **STATIC)
-    cache = to.graphs.free[to.model]
+    cache = to.graphs.idle_caches[to.model]
     with torch.inference_mode():
         cache.k.fill_(float("nan")), cache.v.fill_(float("nan"))
     _, rounds = tiny.decode(to, Proposer(), max_new_tokens=10, **STATIC)
@@ -218,8 +218,8 @@ def test_one_wait_a_round(name, captured):
 # -- capture -----------------------------------------------------------------------------------------------------------------------
 
 
-class Collecting(graphs._Static):
-    """Keeps every captured function that is captured."""
+class Collecting(graphs._StaticCall):
+    """Keeps every call that is captured."""
     found: list = []
 
     def prepare(self, pool) -> bool:
@@ -229,11 +229,11 @@ class Collecting(graphs._Static):
 
 @pytest.mark.filterwarnings("ignore:.*lru_cache")
 @pytest.mark.parametrize("name", ["draft", "draft 2x2", "early-exit", "medusa auto", "eagle", "eagle auto", "eagle static"])
-def test_regions_are_one_graph(name):
-    """torch.compile with fullgraph: nothing in a captured function depends on a value, and the graph computes what the captured function does."""
+def test_captured_functions_are_one_graph(name):
+    """torch.compile with fullgraph: no captured function depends on a value of its tensors, and its graph computes the same."""
     to = DecoderTarget(tiny.decoder(num_layers=3, vocab_size=SIZE))
     to.graphs = GraphRunner()
-    to.graphs.kind = Collecting
+    to.graphs.call_type = Collecting
     Collecting.found = []
     sampling = Sampling(1.1, 5, 0.9, 0.02, 1.3)
     tiny.decode(to, METHODS[name](to), [x % SIZE for x in REPEATING], sampling=sampling, draft_len=2, max_new_tokens=5, **STATIC)
@@ -248,7 +248,7 @@ def test_regions_are_one_graph(name):
                 torch.testing.assert_close(got, want, rtol=0, atol=1e-12, equal_nan=True)
 
 
-def tensors_of(static: graphs._Static, given) -> tuple:
+def tensors_of(static: graphs._StaticCall, given) -> tuple:
     if static.view is not None:
         static.view.begin()
     return tuple(x for x in static.function(static.view, *given) if isinstance(x, Tensor))

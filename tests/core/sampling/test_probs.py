@@ -1,4 +1,4 @@
-"""Distributions against transformers' own processors, prefixes of the penalty, hostile logits, and the draw at its edges."""
+"""Sampling options equal transformers' processors; the penalty's prefixes; NaN and extreme logits; the inverse-CDF draw at its edges."""
 from __future__ import annotations
 
 import math
@@ -53,7 +53,7 @@ def theirs(row: torch.Tensor, s: Sampling, prefix: list[int]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("sampling", OPTIONS.values(), ids=OPTIONS)
-def test_laws_are_those_of_transformers(sampling):
+def test_distributions_equal_those_of_transformers(sampling):
     for i, row in enumerate(logits()):
         prefix = [i % 17, 3, 3, (5 * i) % 17]
         torch.testing.assert_close(ours(row, sampling, prefix), theirs(row, sampling, prefix), rtol=1e-12, atol=1e-14)
@@ -99,7 +99,7 @@ def test_nan_counts_as_impossible(sampling):
 
 @pytest.mark.parametrize("row", [[200.0, -300.0, 199.0], [-1e4, -1e4 - 1, -2e4], [0.0, 0.0, 0.0]])
 @pytest.mark.parametrize("change", [{"temperature": 1e-3}, {"temperature": 100.0}, {"repetition_penalty": 1e9}, {"repetition_penalty": 1e-3}])
-def test_extreme_options_still_give_a_law(row, change):
+def test_extreme_options_still_give_a_distribution(row, change):
     dist = ours(torch.tensor(row), Sampling(**{"temperature": 1.0} | change), [0])
     assert bool(torch.isfinite(dist).all()) and float(dist.sum()) == pytest.approx(1)
 
@@ -139,23 +139,23 @@ def test_seen_grows_along_the_draft():
 
 
 def test_second_of_two_equal_drafts_is_penalised():
-    """Trap 12: penalty 1e9, draft [5, 5]: the second 5 lies behind the first."""
+    """The penalty counts drafted tokens as part of the prefix: with draft [5, 5] and penalty 1e9, the second 5 is impossible."""
     row = torch.zeros(4, 6) + torch.tensor([0.5, 0, 0, 0, 0, 9.0])
     sampling = Sampling(repetition_penalty=1e9)
     p = probs.probabilities(probs.scores(row[:3], sampling, probs.seen_before(torch.zeros(6, dtype=torch.bool), torch.tensor([5, 5]))), sampling)
     assert p[0, 5] == 1 and p[1, 5] == 0 and p[2, 5] == 0
 
 
-LAW = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0], dtype=F64)
+DIST = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0], dtype=F64)
 
 
 @pytest.mark.parametrize(("u", "token"), [(0.0, 1), (0.2499, 1), (0.25, 3), (0.7499, 3), (0.75, 4), (1 - 2 ** -53, 4)])
 def test_draw_is_the_inverse_of_the_distribution(u, token):
-    assert int(probs.draw(LAW, torch.tensor(u, dtype=F64))) == token
+    assert int(probs.draw(DIST, torch.tensor(u, dtype=F64))) == token
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, F64])
-def test_draw_never_returns_what_cannot_be(dtype):
+def test_draw_never_returns_a_token_of_probability_0(dtype):
     rng = torch.Generator().manual_seed(0)
     dists = torch.rand(500, 300, generator=rng, dtype=dtype) * (torch.rand(500, 300, generator=rng) < 0.05)
     dists[dists.sum(-1) == 0, 7] = 1
@@ -165,12 +165,12 @@ def test_draw_never_returns_what_cannot_be(dtype):
         assert bool((dists.gather(1, ids[:, None]) > 0).all())
 
 
-def test_draw_follows_the_law_in_any_batch_shape():
+def test_draw_follows_the_distribution_in_any_batch_shape():
     n = 4096
     u = (torch.arange(n, dtype=F64) + 0.5) / n
-    ids = probs.draw(LAW.expand(2, n, 6), u.expand(2, n))
+    ids = probs.draw(DIST.expand(2, n, 6), u.expand(2, n))
     counts = torch.stack([torch.bincount(row, minlength=6) for row in ids])
-    assert torch.equal(counts, (LAW * n).long().expand(2, 6))
+    assert torch.equal(counts, (DIST * n).long().expand(2, 6))
 
 
 # -- a row's distribution is a function of that row alone ---------------------------------------------------------------------------
@@ -180,7 +180,7 @@ ALONE = {"T": Sampling(0.7), "top-k": Sampling(1.0, top_k=50), "top-p": Sampling
 
 
 def coarse(rows: int, seed: int, size: int = 49_152) -> torch.Tensor:
-    """Logits as a bfloat16 head gives them: most tokens share their value with others. Peaked rows beside flat ones."""
+    """Logits in bfloat16, so that most tokens share their value with others; from flat rows to peaked ones."""
     rng = torch.Generator().manual_seed(seed)
     return (torch.randn(rows, size, generator=rng) * torch.logspace(-1, 0.8, rows)[:, None]).bfloat16().float()
 
@@ -193,11 +193,11 @@ def threads(request):
 
 
 @pytest.mark.parametrize("sampling", ALONE.values(), ids=ALONE)
-def test_a_row_does_not_look_at_its_neighbours(threads, sampling, monkeypatch):
+def test_a_rows_distribution_does_not_depend_on_other_rows(threads, sampling, monkeypatch):
     rows = coarse(5, 3)
     seen = torch.rand(rows.shape, generator=torch.Generator().manual_seed(1)) < 0.01
     together = probs.probabilities(probs.scores(rows, sampling, seen), sampling)
-    for guesses in ((512, 8192), (), (64,)):            # however much of the vocabulary is sorted
+    for guesses in ((512, 8192), (), (64,)):            # whichever sizes are tried before a full sort
         monkeypatch.setattr(probs, "NUCLEUS_GUESSES", guesses)
         for i in (0, 2, 4):
             alone = probs.probabilities(probs.scores(rows[i:i + 1], sampling, seen[i:i + 1]), sampling)[0]

@@ -1,4 +1,4 @@
-"""Chi-square of sampled two-token continuations under every sampling option; and the same test rejects what is wrong."""
+"""Chi-square test of sampled two-token continuations under every sampling option, with faulty verifiers that it must reject."""
 from __future__ import annotations
 
 import pytest
@@ -18,15 +18,15 @@ KINDS = {"other model": (7, None), "reduced vocabulary": (7, [0, 2, 3, 5]), "the
 
 
 def dists(model, sampling: Sampling, token_map: list[int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """First-token distribution [V] and, for each first token, second-token distribution [V, V]; with a map only those ids have a chance."""
+    """First-token distribution [V] and the second-token distribution after each first token [V, V]; with a token_map only over its ids."""
     def dist(tokens: list[int]) -> torch.Tensor:
         logits = tiny.logits_after(model, tokens)
         seen = torch.zeros(SIZE, dtype=torch.bool)
         seen[tokens] = True
         if token_map is None:
             return probs.probabilities(probs.scores(logits, sampling, seen), sampling)
-        kept = torch.tensor(token_map)
-        return torch.zeros(SIZE, dtype=F64).index_copy(0, kept, probs.probabilities(probs.scores(logits[kept], sampling, seen[kept]), sampling))
+        ids = torch.tensor(token_map)
+        return torch.zeros(SIZE, dtype=F64).index_copy(0, ids, probs.probabilities(probs.scores(logits[ids], sampling, seen[ids]), sampling))
     return dist(PROMPT), torch.stack([dist([*PROMPT, x]) for x in range(SIZE)])
 
 
@@ -35,13 +35,13 @@ def models():
     return {seed: tiny.decoder(seed, vocab_size=SIZE) for seed in (0, 7)}
 
 
-def sample(p: tuple, q: tuple, seed: int, draw_from=None, judge=None) -> torch.Tensor:
-    """[SAMPLES, 2] tokens: a chain of two drafted tokens, and after a rejection of the first another of one.
+def sample(p: tuple, q: tuple, seed: int, draw_from=None, verifier=None) -> torch.Tensor:
+    """[SAMPLES, 2] tokens: a round that drafts two tokens and, where the first was rejected, a second round that drafts one.
 
-    draw_from: the distribution the drafted tokens really come from, if not q. judge(p, q, drafted, u, u_next) -> Verdict.
+    draw_from: the distribution the drafted tokens really come from, if not q. verifier(p, q, drafted, u, u_next) -> VerifyResult.
     """
     rng = torch.Generator().manual_seed(seed)
-    draw_from, judge = draw_from or q, judge or verify.chain
+    draw_from, verifier = draw_from or q, verifier or verify.chain
 
     def u(*shape: int) -> torch.Tensor:
         return torch.rand(*shape, generator=rng, dtype=F64)
@@ -49,24 +49,24 @@ def sample(p: tuple, q: tuple, seed: int, draw_from=None, judge=None) -> torch.T
     n = SAMPLES
     x1 = probs.draw(draw_from[0].expand(n, SIZE), u(n))
     x2 = probs.draw(draw_from[1][x1], u(n))
-    v = judge(torch.stack([p[0].expand(n, SIZE), p[1][x1], p[1][x2]], 1), torch.stack([q[0].expand(n, SIZE), q[1][x1]], 1),
-              torch.stack([x1, x2], 1), u(n, 2), u(n))
+    v = verifier(torch.stack([p[0].expand(n, SIZE), p[1][x1], p[1][x2]], 1), torch.stack([q[0].expand(n, SIZE), q[1][x1]], 1),
+                 torch.stack([x1, x2], 1), u(n, 2), u(n))
     count = v.accepted.sum(-1)
     first = torch.where(count > 0, x1, v.next_id)
     again = probs.draw(draw_from[1][first], u(n))                   # the next round, where the first draft was rejected
-    w = judge(torch.stack([p[1][first], p[1][again]], 1), q[1][first][:, None], again[:, None], u(n, 1), u(n))
+    w = verifier(torch.stack([p[1][first], p[1][again]], 1), q[1][first][:, None], again[:, None], u(n, 1), u(n))
     later = torch.where(w.accepted[:, 0], again, w.next_id)
     return torch.stack([first, torch.where(count == 0, later, torch.where(count == 1, v.next_id, x2))], 1)
 
 
 def p_value(tokens: torch.Tensor, p: tuple) -> float:
-    """Chi-square over the pairs."""
+    """Chi-square of the pairs against p."""
     want = (p[0][:, None] * p[1]).flatten()
     return pooled(torch.bincount(tokens[:, 0] * SIZE + tokens[:, 1], minlength=SIZE * SIZE), want)
 
 
 def pooled(counts: torch.Tensor, want: torch.Tensor) -> float:
-    """Chi-square of counts [cells] against chances [cells]; rare cells share one, impossible ones must not occur."""
+    """Chi-square of counts [cells] against probabilities [cells]. Rare cells are pooled; an impossible one that occurs gives p-value 0."""
     n = int(counts.sum())
     if counts[want == 0].sum():
         return 0.0
@@ -90,18 +90,19 @@ def test_two_token_continuations_follow_the_target(models, kind, sampling):
 
 
 def no_residual(p, q, drafted, u, u_next):
+    """A faulty verifier: it draws the next token from p instead of the residual."""
     v = verify.chain(p, q, drafted, u, u_next)
     v.next_id = probs.draw(verify._row(p, v.at), u_next)
     return v
 
 
 @pytest.mark.parametrize("kind", ["resampled from p", "argmax draft with softmax q", "temperature on the target alone", "no verification"])
-def test_wrong_ways_are_found_out(models, kind):
-    """Trap 1, 3, 38: the negative controls of the test above."""
+def test_faulty_verification_is_rejected(models, kind):
+    """The negative controls of the test above."""
     sampling = Sampling(0.6)
     p, q = dists(models[0], sampling), dists(models[7], sampling)
     if kind == "resampled from p":
-        got = sample(p, q, 11, judge=no_residual)
+        got = sample(p, q, 11, verifier=no_residual)
     elif kind == "argmax draft with softmax q":
         got = sample(p, q, 11, draw_from=tuple(torch.nn.functional.one_hot(x.argmax(-1), SIZE).double() for x in q))
     elif kind == "temperature on the target alone":
@@ -116,7 +117,7 @@ def test_wrong_ways_are_found_out(models, kind):
     ("other", Sampling(1.2, top_p=0.95)), ("scripted", Sampling(1.0)),
     pytest.param("near", Sampling(1.0, repetition_penalty=1.8), marks=pytest.mark.long)])
 def test_runs_of_the_real_loop_follow_the_target(models, name, sampling):
-    """300 seeds through Decoding, proposer, cache and all; three tokens each, so that the first pair is speculative."""
+    """300 seeds through the whole decode loop, at least three tokens each, so that the first pair comes from speculative rounds."""
     to = tiny.DecoderTarget(models[0], None, ())
     proposer = {"other": DraftModel(models[7]), "scripted": tiny.perfect(models[0]), "near": DraftModel(near(models[0]))}[name]
     tokens = [tiny.decode(to, proposer, PROMPT, sampling=sampling, seed=seed, max_new_tokens=4, draft_len=2, record=False)[0].new_tokens
@@ -124,7 +125,6 @@ def test_runs_of_the_real_loop_follow_the_target(models, name, sampling):
     p = dists(models[0], sampling)
     pairs = torch.tensor([t[:2] for t in tokens])
     assert p_value(pairs, p) > 0.001
-    # the second pair is drafted and verified from the first token on: its distribution given the first token
     assert len({tuple(t) for t in tokens}) > 50
 
 

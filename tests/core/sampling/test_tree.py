@@ -1,4 +1,4 @@
-"""A tree's shape: ancestors, earlier siblings, positions and the tree mask of a pass, and the shapes that a person may name."""
+"""A tree's shape: ancestors, earlier siblings, positions and tree mask of a pass, and the shapes that --tree accepts."""
 from __future__ import annotations
 
 import pytest
@@ -34,7 +34,7 @@ def test_levels_is_an_upper_bound(tree):
     assert torch.equal(more.ancestors, tree.ancestors)
 
 
-def test_a_pass_sees_the_context_and_each_nodes_own_path(tree):
+def test_a_node_attends_to_the_context_and_its_own_path(tree):
     shape = tree.pass_shape(2)
     assert shape.depth.tolist() == [0, 1, *(1 + d for d in [1, 1, 2, 2, 2, 3])]
     assert shape.tree_mask[:2].tolist() == [[True] + [False] * 7, [True, True] + [False] * 6]
@@ -53,7 +53,7 @@ def test_a_shape_is_candidates_per_depth(text, parents):
 
 
 @pytest.mark.parametrize("text", ["", "x", "3x", "0", "-1", "3x0", "1.5", "chain", "3 x 2", "9" * 9])
-def test_what_is_no_shape_is_refused(text):
+def test_other_texts_are_refused(text):
     with pytest.raises(UserError, match="candidates per depth like 3x2x1"):
         parse_shape(text)
 

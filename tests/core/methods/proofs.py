@@ -1,4 +1,4 @@
-"""The closing list of the known traps, as functions that any proposer is put through (`make(target) -> Proposer`)."""
+"""What must hold for every method, as functions that the method's tests call with `make(target) -> Proposer`."""
 from __future__ import annotations
 
 import itertools
@@ -25,29 +25,31 @@ OPTIONS = {"T=1": Sampling(1.0), "top-k": Sampling(1.1, top_k=2), "top-p": Sampl
            "penalty": Sampling(1.0, repetition_penalty=1.9)}
 
 
-def rounds_of(r: Round) -> None:
-    """What holds for every round, chain or tree: one path is accepted, kinds and thresholds fit."""
-    kept = [i for i, d in enumerate(r.drafted) if d.verdict == "accepted"]
-    assert [r.drafted[i].parent for i in kept] == [-1, *kept][:len(kept)]
+def check_round(r: Round) -> None:
+    """What holds for every round, chain or tree: one path is accepted, and kinds and acceptance probabilities agree with that."""
+    path = [i for i, d in enumerate(r.drafted) if d.verdict == "accepted"]
+    assert [r.drafted[i].parent for i in path] == [-1, *path][:len(path)]
     assert all(d.parent < i for i, d in enumerate(r.drafted))
-    assert [r.drafted[i].id for i in kept] == [e.id for e in r.emitted if e.kind == "accepted"]
+    assert [r.drafted[i].id for i in path] == [e.id for e in r.emitted if e.kind == "accepted"]
     for d in r.drafted:
         assert 0 < d.q <= 1 + 1e-9 and 0 <= d.p <= 1 + 1e-9
         assert d.verdict == "not_reached" or d.u is None or (d.u < d.threshold) == (d.verdict == "accepted")
-    end = kept[-1] if kept else -1
-    refused = any(d.parent == end and d.verdict == "rejected" for d in r.drafted)
-    last = [e.kind for e in r.emitted[len(kept):]]
-    assert last in ([], ["plain" if not r.drafted else "recovered" if refused else "bonus"])
+    end = path[-1] if path else -1
+    rejected = any(d.parent == end and d.verdict == "rejected" for d in r.drafted)
+    last = [e.kind for e in r.emitted[len(path):]]
+    assert last in ([], ["plain" if not r.drafted else "recovered" if rejected else "bonus"])
 
 
 def decode(to: DecoderTarget, proposer: Proposer, prompt: list[int] = REPEATING, **options) -> tuple[Decoding, list[Round]]:
+    """tiny.decode, with every round checked."""
     run, rounds = tiny.decode(to, proposer, prompt, **options)
     for r in rounds:
-        rounds_of(r)
+        check_round(r)
     return run, rounds
 
 
 def greedy_is_plain(make: Make, prompts: Iterator[list[int]] | list[list[int]], to: DecoderTarget | None = None, **options) -> list[Round]:
+    """Greedy output equals plain decoding, token for token. Returns all rounds."""
     to, all_rounds = to or tiny.target(), []
     proposer = make(to)
     for prompt in prompts:
@@ -58,16 +60,17 @@ def greedy_is_plain(make: Make, prompts: Iterator[list[int]] | list[list[int]], 
 
 
 def penalty_is_plain(make: Make, penalty: float) -> None:
+    """Greedy output with a repetition penalty: each token is the likeliest one given its own whole prefix."""
     to, sampling = tiny.target(), Sampling(repetition_penalty=penalty)
     _, rounds = decode(to, make(to), sampling=sampling)
     tokens = list(REPEATING)
     for token in tiny.emitted(rounds):
-        assert token == int(tiny.law_after(to.model, tokens, sampling).argmax())
+        assert token == int(tiny.dist_after(to.model, tokens, sampling).argmax())
         tokens.append(token)
 
 
 def lengths(make: Make, k: int = 4) -> None:
-    """Trap 22 and 18: every max_new around the draft length, also with a context that ends exactly there."""
+    """Every max_new_tokens around the draft length, also where the context ends exactly there: no draft runs past the end."""
     for n in (0, 1, 2, k, k + 1, k + 2):
         for positions in (64, len(REPEATING) + n):
             if not n and positions != 64:
@@ -79,45 +82,46 @@ def lengths(make: Make, k: int = 4) -> None:
 
 
 def eos_everywhere(make: Make, prompt: list[int] = REPEATING) -> set[int]:
-    """Trap 21: each token of the greedy output in turn is declared to be EOS; nothing behind its first occurrence comes out.
+    """Each token of the greedy output is in turn declared to be EOS, also in the middle of a draft; nothing after its first occurrence is emitted.
 
-    Returns how many tokens stood before EOS in its round.
+    Returns the positions of EOS in its round, 0 = first token.
     """
-    want, places = tiny.greedy(tiny.decoder(), prompt, 18), set()
+    want, positions = tiny.greedy(tiny.decoder(), prompt, 18), set()
     for token in dict.fromkeys(want):
         to = tiny.target(eos=(token,))
         run, rounds = decode(to, make(to), prompt, max_new_tokens=18)
         assert tiny.emitted(rounds) == want[:want.index(token) + 1] and run.stop == "eos"
         last = rounds[-1]
-        places.add(len(last.emitted) - 1)
+        positions.add(len(last.emitted) - 1)
         depth = [0] * len(last.drafted)
         for i, d in enumerate(last.drafted):
             depth[i] = 1 if d.parent < 0 else depth[d.parent] + 1
         if last.emitted[-1].kind == "accepted":
-            assert max(depth) == len(last.emitted)      # what was drafted behind EOS left the record
-    return places
+            assert max(depth) == len(last.emitted)      # tokens drafted after EOS are not recorded
+    return positions
 
 
 def twice(make: Make) -> None:
-    """Trap 31: nothing of a run stays; the same object used again gives the same rounds."""
+    """No state of a run is left in the proposer: the same object gives the same rounds again."""
     to = tiny.target()
     proposer = make(to)
     for sampling in (Sampling(), Sampling(1.0)):
-        first, again, fresh = (facts(decode(to, p, sampling=sampling, seed=3)[1]) for p in (proposer, proposer, make(to)))
-        assert first == again == fresh
+        first, again, new = (facts(decode(to, p, sampling=sampling, seed=3)[1]) for p in (proposer, proposer, make(to)))
+        assert first == again == new
 
 
 def facts(rounds: list[Round]) -> list:
+    """All of the rounds but texts, tables and times."""
     return [([(d.id, d.parent, d.p, d.q, d.u, d.verdict) for d in r.drafted], [(e.id, e.kind) for e in r.emitted]) for r in rounds]
 
 
 def caches_agree(make: Make, cache_of: Callable[[Proposer], object] | None = None, sampling: Sampling | None = None) -> None:
-    """Trap 15, 19: after each round the next logits equal those of a fresh forward; of the draft's cache too."""
+    """After each round, with rejected entries rolled back, the target's cache gives the next logits of a forward without cache; the draft's too."""
     to = tiny.target()
     proposer = make(to)
     run = Decoding(to, proposer, REPEATING, Options(24, 4, sampling or Sampling(), 1))
     for r in run:
-        rounds_of(r)
+        check_round(r)
         if run.stop is None:
             assert run.ctx.cache.length == len(run.tokens) - 1
             agree(to.model, run.ctx.cache, run.tokens)
@@ -127,6 +131,7 @@ def caches_agree(make: Make, cache_of: Callable[[Proposer], object] | None = Non
 
 
 def agree(model, cache, tokens: list[int]) -> None:
+    """The logits after `tokens` are the same with the cache and without."""
     assert cache.length <= len(tokens) - 1
     length = cache.length
     with torch.inference_mode():
@@ -139,7 +144,7 @@ def agree(model, cache, tokens: list[int]) -> None:
 
 
 class Script:
-    """Replaces probs.draw: every way the draws can come out, one after the other, with its probability."""
+    """Replaces probs.draw and enumerates: each run of the proposer takes the next combination of draws; `chance` is its probability."""
 
     def __init__(self) -> None:
         self.choices: list[tuple[int, int]] = []        # (option taken, number of options) of each draw
@@ -159,6 +164,7 @@ class Script:
         return pick
 
     def next(self) -> bool:
+        """Go to the next combination; False after the last one."""
         self.at, self.chance = 0, 1.0
         while self.choices:
             taken, of = self.choices.pop()
@@ -169,6 +175,7 @@ class Script:
 
 
 def context(to: DecoderTarget, tokens: list[int], sampling: Sampling) -> Context:
+    """A Context with these tokens and empty caches."""
     ctx = Context(list(tokens), sampling, torch.Generator(), to.vocab_size, to.max_positions, to.device, F64, to, to.new_cache(to.max_positions))
     if sampling.repetition_penalty != 1:
         ctx.seen = torch.zeros(to.vocab_size, dtype=torch.bool)
@@ -176,18 +183,18 @@ def context(to: DecoderTarget, tokens: list[int], sampling: Sampling) -> Context
     return ctx
 
 
-def exact_law(make: Make, to: DecoderTarget, tokens: list[int], sampling: Sampling, k: int, monkeypatch) -> int:
-    """Every way to draft and every way to verify is enumerated: the joint distribution of the round's k + 1 next tokens is the target's.
+def exact_distribution(make: Make, to: DecoderTarget, tokens: list[int], sampling: Sampling, k: int, monkeypatch) -> int:
+    """The joint distribution of the next k + 1 tokens is the target's: every draft and every result of its verification is enumerated.
 
-    A rejected round is continued from p. Returns how many drafts there were.
+    After a rejection the remaining tokens are drawn from p. Returns the number of different drafts.
     """
     size, got, drafts = to.vocab_size, {}, 0
     memory: dict[tuple[int, ...], Tensor] = {}
 
-    def p(*behind: int) -> Tensor:
-        if behind not in memory:
-            memory[behind] = tiny.law_after(to.model, [*tokens, *behind], sampling)
-        return memory[behind]
+    def p(*more: int) -> Tensor:
+        if more not in memory:
+            memory[more] = tiny.dist_after(to.model, [*tokens, *more], sampling)
+        return memory[more]
 
     script = Script()
     real = probs.draw
@@ -217,7 +224,7 @@ def exact_law(make: Make, to: DecoderTarget, tokens: list[int], sampling: Sampli
 
 
 def outcomes(draft: Draft | None, p: Callable[..., Tensor], size: int) -> Iterator[tuple[tuple[int, ...], float]]:
-    """(emitted tokens, probability) of every way the verification of one draft can end, by what the verifier itself compares with."""
+    """(emitted tokens, probability) of every result of verifying one draft. The probabilities are those that the verifier itself reports."""
     if draft is None:
         yield from (((x,), float(c)) for x, c in enumerate(p()) if c)
         return
@@ -228,28 +235,28 @@ def outcomes(draft: Draft | None, p: Callable[..., Tensor], size: int) -> Iterat
         paths.append((*(paths[parents[i]] if parents[i] >= 0 else ()), ids[i]))
     dists = torch.stack([p(), *(p(*path) for path in paths)])
 
-    def judge(u: list[float]) -> verify.VerifyResult:
+    def verified(u: list[float]) -> verify.VerifyResult:
         uniforms, half = torch.tensor(u, dtype=F64), torch.tensor(0.5, dtype=F64)
         if draft.parents is not None:
             return verify.tree(dists, draft.q, draft.tokens, Tree.of(draft.parents, draft.levels), uniforms, half)
         q = draft.q if draft.q is not None else verify.one_hot(draft.tokens, size, F64)
         return verify.chain(dists, q, draft.tokens, uniforms, half)
 
-    bars = [min(1.0, float(x)) if x == x else 0.0 for x in judge([0.0] * n).acceptance_prob]
-    keep, refuse = [bar * (1 - 1e-9) for bar in bars], [min(bar * (1 + 1e-9), 1 - 2 ** -53) for bar in bars]     # u * q rounds
+    chances = [min(1.0, float(x)) if x == x else 0.0 for x in verified([0.0] * n).acceptance_prob]
+    below, above = [x * (1 - 1e-9) for x in chances], [min(x * (1 + 1e-9), 1 - 2 ** -53) for x in chances]     # u that accepts, u that rejects
 
     def walk(node: int, u: list[float], chance: float, path: list[int]):
         rejected = 1.0
         for child in (i for i in range(n) if parents[i] == node):
-            if bars[child] > 0:
+            if chances[child] > 0:
                 mine = list(u)
-                mine[child] = keep[child]
-                yield from walk(child, mine, chance * rejected * bars[child], [*path, child])
+                mine[child] = below[child]
+                yield from walk(child, mine, chance * rejected * chances[child], [*path, child])
             u = list(u)
-            u[child] = refuse[child]
-            rejected *= 1 - bars[child]
+            u[child] = above[child]
+            rejected *= 1 - chances[child]
         if chance * rejected > 0:
-            v = judge(u)
+            v = verified(u)
             assert v.accepted.nonzero().flatten().tolist() == path and int(v.at) == node + 1
             before = tuple(ids[i] for i in path)
             yield from (((*before, x), chance * rejected * float(c)) for x, c in enumerate(v.residual) if c)
