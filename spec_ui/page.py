@@ -23,7 +23,7 @@ LAUNCH_KWARGS: dict[str, Any] = {
     # These go in as they are: what is passed as `css` Gradio prefixes with its container, and loses @container on the way.
     # Their ids are how the page that is saved as one file finds them.
     "head": f'<style id="ss-styles">{bundle.styles(*STYLES)}</style>'
-    f'<script id="ss-bundle">{bundle.script(bundle.ENTRY, "explain_glue.js", "lesson_glue.js", "offline.js")}</script>',
+    f'<script id="ss-bundle">{bundle.script()}</script>',
     "footer_links": [],
     "ssr_mode": False,
     "run_history": False,  # prompts are kept nowhere, not even in the visitor's browser

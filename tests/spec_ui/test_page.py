@@ -73,8 +73,8 @@ def test_core_never_imports_gradio_and_the_page_never_imports_torch():
 def test_the_bundle_is_one_script_that_can_stand_inline():
     script = bundle.script()
     assert "</script" not in script.lower() and "import {" not in script and "\nexport " not in script
-    order = [name for name, _ in bundle.modules()]
-    assert order[-1] == bundle.ENTRY and order.index("trace.js") < order.index("steps.js") < order.index("player.js")
+    order = list(bundle.modules())
+    assert order[-1] == bundle.ENTRY and order.index("trace/trace.js") < order.index("trace/steps.js") < order.index("watch/player.js")
     assert "</style" not in bundle.styles("player", "frame", "page").lower()
     for danger in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://"):
         assert danger not in script.replace("http://www.w3.org/2000/svg", ""), danger
@@ -158,11 +158,11 @@ def test_the_page_has_its_own_words_for_every_method_and_setting():
     for name in catalog.LABELS:
         assert f"method.{name}" in words.table("en")
         for lang in words.LANGUAGES:
-            cards = (ROOT / f"assets/js/words_methods_{lang}.js").read_text(encoding="utf-8")
+            cards = (ROOT / f"assets/js/words/{lang}/methods.js").read_text(encoding="utf-8")
             assert re.search(rf'^ +"?{re.escape(name)}"?: {{ proposes: "', cards, re.MULTILINE), "what a chip says of its method"
     for name in registry.all_settings():
         for lang in words.LANGUAGES:
-            drawn = (ROOT / f"assets/js/words_{lang}.js").read_text(encoding="utf-8")
+            drawn = (ROOT / f"assets/js/words/{lang}/watch.js").read_text(encoding="utf-8")
             assert f'{name}: ["{words.setting(lang, name)}", ' in drawn, "the field and what is said of it have one name"
 
 

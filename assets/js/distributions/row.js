@@ -1,0 +1,41 @@
+// One row of the table: a token, its bars of p and q, and where it is owed something what is drawn from. It is filled anew at every step
+// and keeps its nodes: what is thrown away must be collected, at the price of a frame.
+import { short, visible } from "../page/glyphs.js";
+import { arrange, el, say, set } from "../page/dom.js";
+import { prob } from "../page/numbers.js";
+
+const width = (x, scale) => `${Math.max(0, Math.min(100, (100 * x) / scale)).toFixed(2)}%`;
+
+// A bar of pieces with its number behind it.
+function createBar(kind, kinds) {
+  const pieces = kinds.map((k) => el("i", { class: `ss-piece ss-${k}` })), number = el("span", { class: "ss-num" }), root = el("span", { class: `ss-bar ss-${kind}` });
+  return { root, fill(values, scale, text, after = null) {
+    pieces.forEach((piece, k) => { if (values[k] > 0) piece.style.width = width(values[k], scale); });
+    say(number, text);
+    arrange(root, ...pieces.map((piece, k) => (values[k] > 0 ? piece : null)), number, after);
+  } };
+}
+
+export function createRow(words) {
+  const name = el("span", { class: "ss-name", dir: "auto" }), head = el("th", { scope: "row" }, name), pair = el("td", { class: "ss-pair" }), rest = el("td", { class: "ss-rescell" }), tr = el("tr");
+  const p = createBar("p", ["agreed", "owed"]), q = createBar("q", ["agreed", "eager", "qonly"]), r = createBar("r", ["residual"]);
+  const pin = el("i", { class: "ss-pin", "data-label": words.pin }), rail = el("span", { class: "ss-pinrail" }, pin);
+  const drawn = el("b", { class: "ss-drawn" }, "↻ ", el("span", { class: "ss-vh", text: words.drawn })), free = el("b", { class: "ss-drawn ss-free" }, "★ ", el("span", { text: words.drawn }));
+  rest.append(r.root);
+
+  // row, table: of barRows. d: the draft whose verdict is shown here. at: where its pin stands, or null. hideP: the target has not looked yet.
+  function fill(row, table, d, at, hideP) {
+    const { scale, hasQ, hasResidual } = table, pinned = hasQ && row.isDrafted && at !== null && !hideP;
+    set(tr, { class: row.isDrafted ? "ss-isdrafted" : null });
+    set(head, { class: row.others ? "ss-others" : null });
+    set(name, { "data-kind": row.isDrafted ? (d ? d.verdict : "pending") : row.isDrawn ? "recovered" : null, title: row.others ? null : visible(row.text).slice(0, 400) });
+    say(name, row.others ? words.others : short(row.text, 16));
+    p.fill(hideP ? [] : [row.agreed, row.owed], scale, hideP ? "p ?" : `${prob(row.p)} p`, row.isDrawn && !hasResidual ? free : null);
+    if (hasQ) q.fill(hideP ? [0, 0, row.q] : [row.agreed, row.eager], scale, `${prob(row.q)} q`);
+    if (pinned) { set(pin, { "data-kind": d.verdict }); pin.style.left = width(at, scale); }
+    arrange(pair, p.root, hasQ ? q.root : null, pinned ? rail : null);
+    if (hasResidual) r.fill([row.residual], scale, prob(row.residual), row.isDrawn ? drawn : null);
+    arrange(tr, head, pair, hasResidual ? rest : null);
+  }
+  return { tr, fill };
+}

@@ -1,0 +1,40 @@
+// Several recorded methods on one clock, as plain numbers: every lane runs to the same number of tokens, the ranks follow from that alone.
+import { isGreedy } from "../trace/trace.js";
+
+// A lane's tokens with the second at which each was there.
+export function laneOf(name, trace) {
+  const tokens = trace.rounds.flatMap((r) => r.emitted.map((e) => ({ text: e.text, kind: e.kind, t: r.elapsed_s })));
+  return { name, tokens, end: tokens.at(-1)?.t ?? 0, texts: true };
+}
+
+// Plain decoding's lane from the times that a recording measured beside itself. Older recordings lack its text: it is known where there is
+// no chance in it.
+export function plainLane(name, trace) {
+  const times = trace.plain?.elapsed_s ?? [];
+  if (times.length < 2) return null;
+  const same = isGreedy(trace) && trace.run?.lossless !== false, texts = trace.plain.texts ?? (same ? trace.rounds.flatMap((r) => r.emitted.map((e) => e.text)) : null);
+  return { name, tokens: times.map((t, i) => ({ text: texts?.[i] ?? "", kind: "plain", t })), end: times.at(-1), texts: texts !== null };
+}
+
+// How many tokens a lane has after t seconds, from a first guess on.
+export function reached(tokens, t, from = 0) {
+  let n = from > 0 && tokens[from - 1]?.t > t ? 0 : from;
+  while (n < tokens.length && tokens[n].t <= t) n += 1;
+  return n;
+}
+
+export const laneRate = (lane) => (lane.end > 0 ? lane.tokens.length / lane.end : 0);
+
+// entries: {lane, trace, plain: true for plain decoding itself}. All lanes cut to the shortest one's tokens. The machine was not equally quick
+// at every recording: where plain decoding was timed beside each, a lane's clock is stretched so that those plain runs take the same time.
+// Then a lane's place is its speed-up, as on its card. -> {tokens, lanes: [{...entry, lane, stretch, ratio}], stretched}
+export function sameStart(entries) {
+  const n = Math.min(...entries.map((x) => x.lane.tokens.length)), own = (x) => (x.plain ? x.lane.tokens[n - 1]?.t : x.trace.plain?.elapsed_s?.[n - 1]) ?? null;
+  if (!entries.length || n < 1) return { tokens: 0, lanes: [], stretched: false };
+  const first = entries.find((x) => x.plain) ?? entries.find((x) => own(x)), common = first ? own(first) : null;
+  const lanes = entries.map((x) => {
+    const beside = own(x), stretch = common && beside ? common / beside : 1, tokens = x.lane.tokens.slice(0, n).map((t) => ({ ...t, t: t.t * stretch }));
+    return { ...x, lane: { ...x.lane, tokens, end: tokens.at(-1).t }, stretch, ratio: beside ? beside / x.lane.tokens[n - 1].t : null };
+  });
+  return { tokens: n, lanes, stretched: lanes.some((x) => Math.abs(x.stretch - 1) > 0.02) };
+}
