@@ -18,6 +18,7 @@ SCRIPTS = HERE.parents[1] / "assets" / "js"
 TESTS = sorted((HERE / "js").rglob("*.test.mjs"))
 # All files in one process where Node can do that. Older ones take `.js` files for modules only by detection or by a flag.
 FLAGS = (["--test-isolation=none"], ["--experimental-default-type=module"], [])
+LONGEST = 150
 
 
 def node() -> str | None:
@@ -70,3 +71,9 @@ def test_pure_functions(data):
     written = {path: len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.M)) for path in TESTS}
     assert min(written.values()) > 0, f"a file without a test: {written}"
     assert int(re.search(r"^# pass (\d+)$", run.stdout, re.M)[1]) >= sum(written.values()), run.stdout[-2000:]
+
+
+def test_no_line_is_longer_than_150_characters():
+    long = [f"{path}:{n}" for path in [*SCRIPTS.rglob("*.js"), *(HERE / "js").rglob("*.mjs")]
+            for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > LONGEST]
+    assert not long, f"{len(long)} lines: {long[:20]}"

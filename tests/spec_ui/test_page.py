@@ -159,11 +159,11 @@ def test_the_page_has_its_own_words_for_every_method_and_setting():
         assert f"method.{name}" in words.table("en")
         for lang in words.LANGUAGES:
             cards = (ROOT / f"assets/js/words/{lang}/methods.js").read_text(encoding="utf-8")
-            assert re.search(rf'^ +"?{re.escape(name)}"?: {{ proposes: "', cards, re.MULTILINE), "what a chip says of its method"
+            assert re.search(rf'^ +"?{re.escape(name)}"?: {{\s+proposes:\s+"', cards, re.MULTILINE), "what a chip says of its method"
     for name in registry.all_settings():
         for lang in words.LANGUAGES:
             drawn = (ROOT / f"assets/js/words/{lang}/watch.js").read_text(encoding="utf-8")
-            assert f'{name}: ["{words.setting(lang, name)}", ' in drawn, "the field and what is said of it have one name"
+            assert re.search(rf'\b{name}: \[\s*"{re.escape(words.setting(lang, name))}",', drawn), "the field and what is said of it have one name"
 
 
 def test_a_notice_is_said_again_in_another_language():

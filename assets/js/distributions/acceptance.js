@@ -162,8 +162,11 @@ export function distanceBand(law, n = Infinity, repeats = 2000) {
 // The categories at one recorded position: the listed tokens by weight, then all others. Null where no draft was made (the bonus).
 export function fromTable(table, limit = 6) {
   if (!Array.isArray(table.q) || !Array.isArray(table.p)) return null;
-  const all = table.ids.map((id, k) => ({ id, text: table.texts[k], p: table.p[k] ?? 0, q: table.q[k] ?? 0 })).map((c) => ({ ...c, agreed: Math.min(c.p, c.q), others: false }));
-  const order = [...all].sort((a, b) => Math.max(b.p, b.q) - Math.max(a.p, a.q)), shown = new Set(order.slice(0, limit).filter((c) => Math.max(c.p, c.q) > 0));
+  const all = table.ids
+    .map((id, k) => ({ id, text: table.texts[k], p: table.p[k] ?? 0, q: table.q[k] ?? 0 }))
+    .map((c) => ({ ...c, agreed: Math.min(c.p, c.q), others: false }));
+  const order = [...all].sort((a, b) => Math.max(b.p, b.q) - Math.max(a.p, a.q));
+  const shown = new Set(order.slice(0, limit).filter((c) => Math.max(c.p, c.q) > 0));
   const cats = all.filter((c) => shown.has(c)), hidden = all.filter((c) => !shown.has(c)), o = table.others;
   const sum = (key) => cats.reduce((s, c) => s + c[key], 0);
   // What is left to one, rather than the recorded sums: these were rounded one by one. The overlap is the record's own.

@@ -16,10 +16,22 @@ export function contextBefore(trace, r, after) {
 
 export function createBars(words) {
   const w = words.bars, root = el("section", { class: "ss-bars", "aria-label": w.caption }), empty = el("p", { class: "ss-sub", text: w.empty });
-  const head = document.createTextNode(""), quote = el("q", { dir: "auto" }), title = el("h3", {}, head), sub = el("p", { class: "ss-sub" }), note = el("p", { class: "ss-note" });
-  const lawHead = el("th", { scope: "col" }), restHead = el("th", { scope: "col", class: "ss-rescell", text: w.head[2] }), restColumn = el("col"), lawColumns = [el("col", { class: "ss-cname" }), el("col")];
-  const columns = el("colgroup"), heads = el("tr"), nameHead = el("th", { scope: "col" }, el("span", { class: "ss-vh", text: w.head[0] })), body = el("tbody"), rows = [];
-  const table = el("table", {}, el("caption", { class: "ss-vh", text: w.caption }), columns, el("thead", {}, heads), body), wrap = el("div", {}, table);
+  const head = document.createTextNode("");
+  const quote = el("q", { dir: "auto" });
+  const title = el("h3", {}, head);
+  const sub = el("p", { class: "ss-sub" });
+  const note = el("p", { class: "ss-note" });
+  const lawHead = el("th", { scope: "col" });
+  const restHead = el("th", { scope: "col", class: "ss-rescell", text: w.head[2] });
+  const restColumn = el("col");
+  const lawColumns = [el("col", { class: "ss-cname" }), el("col")];
+  const columns = el("colgroup");
+  const heads = el("tr");
+  const nameHead = el("th", { scope: "col" }, el("span", { class: "ss-vh", text: w.head[0] }));
+  const body = el("tbody");
+  const rows = [];
+  const table = el("table", {}, el("caption", { class: "ss-vh", text: w.caption }), columns, el("thead", {}, heads), body);
+  const wrap = el("div", {}, table);
   const rest = el("p", { class: "ss-sub ss-resnote" }, el("i", { class: "ss-piece ss-residual" }), w.residual);
   let key = "";
 
@@ -34,7 +46,8 @@ export function createBars(words) {
     const state = d ? draftStates(round, step)[sel] : null, hideP = state === "pending";
     const settled = step.phase === "settle" && end >= 0;
     const siblings = offered(round, at.after);   // in a tree a rejected one's sibling may have been kept: then the draw was further on
-    const drawn = settled && (sel === "end" || (d?.verdict === "rejected" && !siblings.some((x) => x.verdict === "accepted"))) ? round.emitted[end].id : null;
+    const drawn =
+      settled && (sel === "end" || (d?.verdict === "rejected" && !siblings.some((x) => x.verdict === "accepted"))) ? round.emitted[end].id : null;
     const open = ["accepted", "rejected", "not_reached"].includes(state);
     const listed = isListed(siblings);   // their q are no law together, so only p is drawn
     const shown = { ...at, residual: d && !(d.verdict === "rejected" && open) ? null : at.residual, q: listed ? null : at.q };
@@ -46,12 +59,20 @@ export function createBars(words) {
     const who = d ?? refused, greedy = round.drafted.length ? round.drafted[0].u === null : Number(trace.run?.sampling?.temperature) === 0;
     const pin = open || refused ? pinAt(who) : null;
     // Before the target has looked, neither its order nor its verdict may show through.
-    const mine = who && { ...who, verdict: state ?? who.verdict }, order = hideP ? [...m.rows].sort((a, b) => a.others - b.others || b.q - a.q) : m.rows;
+    const mine = who && { ...who, verdict: state ?? who.verdict };
+    const order = hideP ? [...m.rows].sort((a, b) => a.others - b.others || b.q - a.q) : m.rows;
     const longest = Math.max(...m.rows.map((r) => (r.others ? 9 : Array.from(short(r.text, 16)).length)));
     const notes = [];
     if (pin !== null && !listed) notes.push(w.pinNote(who));
     if (open && d.u !== null && d.verdict !== "not_reached" && siblings.length > 1 && d !== siblings[0]) notes.push(w.left(d, listed));
-    if (m.overlap !== null && !hideP && (m.hasQ || listed)) notes.push(listed ? w.overlapAll(siblings.length, Math.min(1, m.overlap)) : siblings.length > 1 ? w.overlapFirst(siblings.length, m.overlap) : w.overlap(m.overlap));
+    if (m.overlap !== null && !hideP && (m.hasQ || listed))
+      notes.push(
+        listed
+          ? w.overlapAll(siblings.length, Math.min(1, m.overlap))
+          : siblings.length > 1
+            ? w.overlapFirst(siblings.length, m.overlap)
+            : w.overlap(m.overlap),
+      );
     if (m.rows.some((r) => r.others && r.isDrawn)) notes.push(w.drawnAmongOthers(round.emitted[end].text));
     if (greedy && !hideP && logitGap(at) !== null) notes.push(w.gap(logitGap(at)));
     head.data = quoted === null ? before : `${before} `;

@@ -9,8 +9,12 @@ const piece = (kind) => el("i", { class: `ss-piece ss-${kind}` });
 // What draws came to, as shares: kept, then resampled; whiskers where honest counts lie, a mark at p. `at` makes a share a length.
 export function countRail({ kept, resampled, band, p }, at) {
   const part = (kind, x) => { const node = piece(kind); node.style.width = at(x); return node; };
-  return el("span", { class: "ss-rail" }, part("agreed", kept), part("residual", resampled),
-    el("i", { class: "ss-whisker", style: { left: at(band[0]), width: at(band[1] - band[0]) } }), el("i", { class: "ss-pmark", style: { left: at(p) } }));
+  return el("span", { class: "ss-rail" },
+    part("agreed", kept),
+    part("residual", resampled),
+    el("i", { class: "ss-whisker", style: { left: at(band[0]), width: at(band[1] - band[0]) } }),
+    el("i", { class: "ss-pmark", style: { left: at(p) } }),
+  );
 }
 
 // `change(p, q)` is called with both laws; without it the bars only show.
@@ -22,15 +26,37 @@ export function createLaws(words, change = null) {
   function bar(i, law) {
     const parts = law === "p" ? [piece("agreed"), piece("owed")] : [piece("agreed"), piece("eager")], num = el("span", { class: "ss-num" });
     const rail = el("span", { class: "ss-rail" }, ...parts, change && el("b", { class: "ss-grip" }));
-    const root = el("div", change ? { class: `ss-lawbar ss-${law}`, role: "slider", tabindex: "0", "aria-valuemin": 0, "aria-valuemax": 100 } : { class: `ss-lawbar ss-${law}` }, rail, num);
+    const root = el(
+      "div",
+      change
+        ? { class: `ss-lawbar ss-${law}`, role: "slider", tabindex: "0", "aria-valuemin": 0, "aria-valuemax": 100 }
+        : { class: `ss-lawbar ss-${law}` },
+      rail,
+      num,
+    );
     const move = (x) => { if (law === "p") p = setWeight(p, i, x); else q = setWeight(q, i, x); change(p, q); };
     if (change) {
       const at = (e) => { const box = rail.getBoundingClientRect(); return (e.clientX - box.left) / box.width; };
-      root.addEventListener("pointerdown", (e) => { if (e.button) return; e.preventDefault(); root.focus({ preventScroll: true }); root.setPointerCapture(e.pointerId); move(at(e)); });
+      root.addEventListener("pointerdown", (e) => {
+        if (e.button) return;
+        e.preventDefault();
+        root.focus({ preventScroll: true });
+        root.setPointerCapture(e.pointerId);
+        move(at(e));
+      });
       root.addEventListener("pointermove", (e) => { if (root.hasPointerCapture(e.pointerId)) move(at(e)); });
       root.addEventListener("keydown", (e) => {
         const now = (law === "p" ? p : q)[i];
-        const to = { ArrowRight: now + 0.01, ArrowUp: now + 0.01, ArrowLeft: now - 0.01, ArrowDown: now - 0.01, PageUp: now + 0.1, PageDown: now - 0.1, Home: 0, End: 1 }[e.key];
+        const to = {
+          ArrowRight: now + 0.01,
+          ArrowUp: now + 0.01,
+          ArrowLeft: now - 0.01,
+          ArrowDown: now - 0.01,
+          PageUp: now + 0.1,
+          PageDown: now - 0.1,
+          Home: 0,
+          End: 1,
+        }[e.key];
         if (to === undefined || e.altKey || e.ctrlKey || e.metaKey) return;
         e.preventDefault();
         e.stopPropagation();
@@ -43,8 +69,12 @@ export function createLaws(words, change = null) {
   function row(i, name, others) {
     const pBar = bar(i, "p"), qBar = bar(i, "q"), kept = piece("agreed"), rest = piece("residual"), mark = el("i", { class: "ss-pmark" });
     const sum = el("span", { class: "ss-sum" }), error = el("span", { class: "ss-err" });
-    const root = el("div", { class: "ss-lawrow" }, el("span", { class: `ss-lawname${others ? " ss-others" : ""}`, text: name, dir: "auto" }), el("div", { class: "ss-lawpair" }, pBar.root, qBar.root),
-      el("div", { class: "ss-stacked" }, el("span", { class: "ss-rail" }, kept, rest, mark), sum), error);
+    const root = el("div", { class: "ss-lawrow" },
+      el("span", { class: `ss-lawname${others ? " ss-others" : ""}`, text: name, dir: "auto" }),
+      el("div", { class: "ss-lawpair" }, pBar.root, qBar.root),
+      el("div", { class: "ss-stacked" }, el("span", { class: "ss-rail" }, kept, rest, mark), sum),
+      error,
+    );
     return { root, name, pBar, qBar, kept, rest, mark, sum, error };
   }
 
@@ -66,7 +96,11 @@ export function createLaws(words, change = null) {
         b.parts[1].style.width = width(second, scale);
         say(b.num, `${prob(x)} ${law}`);
         b.root.style.setProperty("--ss-end", width(x, scale));
-        if (change) { b.root.setAttribute("aria-label", words.slider(law, names[i])); b.root.setAttribute("aria-valuenow", (100 * x).toFixed(0)); b.root.setAttribute("aria-valuetext", words.sliderValue(x)); }
+        if (change) {
+          b.root.setAttribute("aria-label", words.slider(law, names[i]));
+          b.root.setAttribute("aria-valuenow", (100 * x).toFixed(0));
+          b.root.setAttribute("aria-valuetext", words.sliderValue(x));
+        }
       };
       lay(r.pBar, "p", c.p, c.p - c.agreed);
       lay(r.qBar, "q", c.q, c.q - c.agreed);

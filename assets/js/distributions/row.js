@@ -8,7 +8,9 @@ const width = (x, scale) => `${Math.max(0, Math.min(100, (100 * x) / scale)).toF
 
 // A bar of pieces with its number behind it.
 function createBar(kind, kinds) {
-  const pieces = kinds.map((k) => el("i", { class: `ss-piece ss-${k}` })), number = el("span", { class: "ss-num" }), root = el("span", { class: `ss-bar ss-${kind}` });
+  const pieces = kinds.map((k) => el("i", { class: `ss-piece ss-${k}` }));
+  const number = el("span", { class: "ss-num" });
+  const root = el("span", { class: `ss-bar ss-${kind}` });
   return { root, fill(values, scale, text, after = null) {
     pieces.forEach((piece, k) => { if (values[k] > 0) piece.style.width = width(values[k], scale); });
     say(number, text);
@@ -17,10 +19,15 @@ function createBar(kind, kinds) {
 }
 
 export function createRow(words) {
-  const name = el("span", { class: "ss-name", dir: "auto" }), head = el("th", { scope: "row" }, name), pair = el("td", { class: "ss-pair" }), rest = el("td", { class: "ss-rescell" }), tr = el("tr");
+  const name = el("span", { class: "ss-name", dir: "auto" });
+  const head = el("th", { scope: "row" }, name);
+  const pair = el("td", { class: "ss-pair" });
+  const rest = el("td", { class: "ss-rescell" });
+  const tr = el("tr");
   const p = createBar("p", ["agreed", "owed"]), q = createBar("q", ["agreed", "eager", "qonly"]), r = createBar("r", ["residual"]);
   const pin = el("i", { class: "ss-pin", "data-label": words.pin }), rail = el("span", { class: "ss-pinrail" }, pin);
-  const drawn = el("b", { class: "ss-drawn" }, "↻ ", el("span", { class: "ss-vh", text: words.drawn })), free = el("b", { class: "ss-drawn ss-free" }, "★ ", el("span", { text: words.drawn }));
+  const drawn = el("b", { class: "ss-drawn" }, "↻ ", el("span", { class: "ss-vh", text: words.drawn }));
+  const free = el("b", { class: "ss-drawn ss-free" }, "★ ", el("span", { text: words.drawn }));
   rest.append(r.root);
 
   // row, table: of barRows. d: the draft whose verdict is shown here. at: where its pin stands, or null. hideP: the target has not looked yet.
@@ -28,7 +35,10 @@ export function createRow(words) {
     const { scale, hasQ, hasResidual } = table, pinned = hasQ && row.isDrafted && at !== null && !hideP;
     set(tr, { class: row.isDrafted ? "ss-isdrafted" : null });
     set(head, { class: row.others ? "ss-others" : null });
-    set(name, { "data-kind": row.isDrafted ? (d ? d.verdict : "pending") : row.isDrawn ? "recovered" : null, title: row.others ? null : visible(row.text).slice(0, 400) });
+    set(name, {
+      "data-kind": row.isDrafted ? (d ? d.verdict : "pending") : row.isDrawn ? "recovered" : null,
+      title: row.others ? null : visible(row.text).slice(0, 400),
+    });
     say(name, row.others ? words.others : short(row.text, 16));
     p.fill(hideP ? [] : [row.agreed, row.owed], scale, hideP ? "p ?" : `${prob(row.p)} p`, row.isDrawn && !hasResidual ? free : null);
     if (hasQ) q.fill(hideP ? [0, 0, row.q] : [row.agreed, row.eager], scale, `${prob(row.q)} q`);

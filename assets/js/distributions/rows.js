@@ -4,8 +4,17 @@ import { finite } from "../trace/trace.js";
 // `drafted`: id whose verdict this is (or null). `drawn`: id that was then drawn here (or null). At most `limit` tokens by name.
 export function barRows(table, { drafted = null, drawn = null, limit = 6 } = {}) {
   const hasQ = Array.isArray(table.q);
-  const all = table.ids.map((id, k) => ({ id, text: table.texts[k], p: table.p?.[k] ?? 0, q: hasQ ? table.q[k] ?? 0 : null,
-    residual: table.residual ? table.residual[k] ?? 0 : null, logit: table.logit_p?.[k] ?? null, isDrafted: id === drafted, isDrawn: id === drawn, others: false }));
+  const all = table.ids.map((id, k) => ({
+    id,
+    text: table.texts[k],
+    p: table.p?.[k] ?? 0,
+    q: hasQ ? (table.q[k] ?? 0) : null,
+    residual: table.residual ? (table.residual[k] ?? 0) : null,
+    logit: table.logit_p?.[k] ?? null,
+    isDrafted: id === drafted,
+    isDrawn: id === drawn,
+    others: false,
+  }));
   const weight = (r) => Math.max(r.p, r.q ?? 0) + (r.isDrafted || r.isDrawn ? 2 : 0);
   const shown = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, limit).filter((r) => weight(r) > 0));
   const hidden = all.filter((r) => !shown.has(r));

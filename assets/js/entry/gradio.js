@@ -122,13 +122,35 @@ const shownRun = () => players[0]?.trace;
 export function gradioPlayer(element, props, watch, trigger) {
   openAddress();
   const path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", root = element.querySelector(".ss-mount"), start = address.read();
-  const options = { loadPlotly: path ? () => loadPlotly(path) : null, onPlace: (place) => address.set(place), send: (request) => { started(); trigger("submit", request); }, link: copied, present, intro: { lesson: () => openTab("lesson"), own: toControls } };
+  const options = {
+    loadPlotly: path ? () => loadPlotly(path) : null,
+    onPlace: (place) => address.set(place),
+    send: (request) => {
+      started();
+      trigger("submit", request);
+    },
+    link: copied,
+    present,
+    intro: { lesson: () => openTab("lesson"), own: toControls },
+  };
   let quiet = true;   // opening the page and changing its language leave the controls alone
   const sync = () => trigger("select");
   options.onRun = () => { if (!quiet && player.trace.source === "recorded") sync(); };
-  let player = mount(root, { ...options, ndjson: props.value ?? "", words: wordsFor(language()).player, place: start.round === null && !start.run ? null : { run: start.run, round: start.round, step: start.step } });
+  let player = mount(root, {
+    ...options,
+    ndjson: props.value ?? "",
+    words: wordsFor(language()).player,
+    place: start.round === null && !start.run ? null : { run: start.run, round: start.round, step: start.step },
+  });
   quiet = false;
-  chooser = createChooser({ runs: props.runs, prompts: props.prompts ?? {}, player: () => player, words: () => wordsFor(language()), decoding: () => decoding, sync });
+  chooser = createChooser({
+    runs: props.runs,
+    prompts: props.prompts ?? {},
+    player: () => player,
+    words: () => wordsFor(language()),
+    decoding: () => decoding,
+    sync,
+  });
   const place = players.push(player) - 1;
   watch("value", () => player.update(props.value ?? ""));
   onLanguage((words) => {   // drawn anew where it stood, open files and live runs included
@@ -148,7 +170,11 @@ export function gradioPlayer(element, props, watch, trigger) {
 export function gradioSettings(element, props, watch) {
   const parse = () => { try { return JSON.parse(props.value || "{}") ?? {}; } catch { return {}; } };
   let own = null, { details, method } = parse(), given = {};
-  const view = createSettings(element.querySelector(".ss-mount"), wordsFor(language()).player, (next) => { given = next; own = JSON.stringify({ details, given }); props.value = own; });
+  const view = createSettings(element.querySelector(".ss-mount"), wordsFor(language()).player, (next) => {
+    given = next;
+    own = JSON.stringify({ details, given });
+    props.value = own;
+  });
   const show = () => {
     if (props.value === own) return;   // our own writing comes back
     details = parse().details;

@@ -7,8 +7,25 @@ import { openTab } from "../page/tabs.js";
 export function gradioLesson(element, props) {
   openAddress();
   const root = element.querySelector(".ss-mount"), path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", start = address.read();
-  const make = (words, n, done, answers = null) => mountLesson(root, { runs: props.runs, words: words.lesson, playerWords: words.player, loadPlotly: path ? () => loadPlotly(path) : null, start: n, done, answers, present, own: () => { openTab("watch"); window.scrollTo({ top: 0 }); setTimeout(toControls, 200); },   // once the tab stands
-    onProgress: (p) => { if (root.offsetParent !== null) address.set({ ...p, done: p.done || null }); } });
+  const make = (words, n, done, answers = null) =>
+    mountLesson(root, {
+      runs: props.runs,
+      words: words.lesson,
+      playerWords: words.player,
+      loadPlotly: path ? () => loadPlotly(path) : null,
+      start: n,
+      done,
+      answers,
+      present,
+      own: () => {
+        openTab("watch");
+        window.scrollTo({ top: 0 });
+        setTimeout(toControls, 200);
+      }, // once the tab stands
+      onProgress: (p) => {
+        if (root.offsetParent !== null) address.set({ ...p, done: p.done || null });
+      },
+    });
   let lesson = make(wordsFor(language()), start.lesson ?? 1, start.done ?? 0);
   const look = () => { if (root.offsetParent !== null) lesson.seen(); };
   new ResizeObserver(look).observe(root);

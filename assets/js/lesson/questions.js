@@ -4,12 +4,20 @@ import { ANSWERED_IN } from "./steps.js";
 
 export function createPredict(words, d, answered) {
   const note = el("p", { class: "ss-note", role: "status" });
-  const buttons = ["kept", "rejected"].map((guess) => el("button", { type: "button", class: "ss-btn ss-wide", "data-guess": guess, text: words[guess], onclick: () => {
-    const right = (guess === "kept") === (d.verdict === "accepted");
-    for (const b of buttons) b.disabled = true;
-    say(note, `${right ? words.right : words.wrong} ${words.reveal(d)}`);
-    answered(right);
-  } }));
+  const buttons = ["kept", "rejected"].map((guess) =>
+    el("button", {
+      type: "button",
+      class: "ss-btn ss-wide",
+      "data-guess": guess,
+      text: words[guess],
+      onclick: () => {
+        const right = (guess === "kept") === (d.verdict === "accepted");
+        for (const b of buttons) b.disabled = true;
+        say(note, `${right ? words.right : words.wrong} ${words.reveal(d)}`);
+        answered(right);
+      },
+    }),
+  );
   return el("div", {}, el("p", { class: "ss-say2", text: words.ask(d.text, d.p, d.q) }), el("div", { class: "ss-sharerow" }, ...buttons), note);
 }
 
@@ -24,7 +32,16 @@ export function createQuiz(words, chosen, answered) {
       say(note, chosen[k] === null ? "" : right ? `✓ ${words.quiz.right}` : `✗ ${words.quiz.again} ${words.quiz.where(ANSWERED_IN[k])}`);
     };
     const option = (text, i) => {
-      const input = el("input", { type: "radio", name, value: i, onchange: () => { chosen[k] = i; tell(); answered(words.questions.every((x, j) => chosen[j] === x.right)); } });
+      const input = el("input", {
+        type: "radio",
+        name,
+        value: i,
+        onchange: () => {
+          chosen[k] = i;
+          tell();
+          answered(words.questions.every((x, j) => chosen[j] === x.right));
+        },
+      });
       input.checked = chosen[k] === i;
       return el("label", {}, input, el("i", { class: "ss-radio", "aria-hidden": "true" }), el("span", { text }));
     };

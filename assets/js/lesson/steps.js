@@ -5,7 +5,8 @@ import { ceiling, dragsTo, lengths, sandbox, summary } from "../whatif/model.js"
 
 const ended = (round) => { const k = settleIndex(round); return k >= 0 ? round.emitted[k].kind : null; };
 const tested = (d) => d.verdict === "accepted" || d.verdict === "rejected";
-const chainSampled = (trace) => trace.run?.verify === "chain" && trace.rounds.some((r) => r.drafted.some((d) => d.u !== null)) && !trace.rounds.some(isTree);
+const chainSampled = (trace) =>
+  trace.run?.verify === "chain" && trace.rounds.some((r) => r.drafted.some((d) => d.u !== null)) && !trace.rounds.some(isTree);
 const anyDraft = (trace, test) => trace.rounds.some((r) => r.drafted.some(test));
 const doubtful = (d) => tested(d) && d.u !== null && d.q > 0 && d.p < d.q;
 
@@ -26,11 +27,16 @@ export function predictPlace(trace) {
 export function goodPlace(id, trace) {
   let best = null;
   trace.rounds.forEach((round, r) => round.drafted.forEach((d, i) => {
-    const table = r > 0 && tested(d) && d.u !== null ? tableFor(round, i) : null, box = table ? sandbox(table, { drafted: d.id, drawn: round.emitted.at(-1)?.id ?? null }) : null;
+    const table = r > 0 && tested(d) && d.u !== null ? tableFor(round, i) : null;
+    const box = table ? sandbox(table, { drafted: d.id, drawn: round.emitted.at(-1)?.id ?? null }) : null;
     if (!box || box.at < 0) return;
     const { overlap } = summary(box.cats);
     // A token that is all of p would be the only bar to see.
-    if (id === "roll") { const score = Math.abs(overlap - 0.55) + Math.max(0, 3 - box.cats.filter((c) => !c.others && c.p >= 0.05).length); if (!best || score < best.score) best = { r, i, score }; return; }
+    if (id === "roll") {
+      const score = Math.abs(overlap - 0.55) + Math.max(0, 3 - box.cats.filter((c) => !c.others && c.p >= 0.05).length);
+      if (!best || score < best.score) best = { r, i, score };
+      return;
+    }
     if (overlap > 0.85 || ceiling(box.cats) < 0.97) return;
     const drags = dragsTo(box.cats, AGREED);
     if (drags !== null && (!best || drags < best.score)) best = { r, i, score: drags };
@@ -56,12 +62,52 @@ export const LESSON = [
   { id: "pass", control: ".ss-forward", needs: (t) => anyDraft(t, () => true), done: (s) => s.step.phase === "verify" || s.step.phase === "verdict" },
   { id: "predict", needs: (t) => chainSampled(t) && predictPlace(t) !== null, done: (s) => s.answer !== null },
   { id: "bonus", control: ".ss-scrub", needs: (t) => t.rounds.some(SEARCHED.bonus), done: (s) => s.settled && ended(s.round) === "bonus" },
-  { id: "replaced", control: ".ss-scrub", needs: (t) => t.rounds.some(SEARCHED.replaced), done: (s) => s.settled && ended(s.round) === "recovered" && (s.sel === "end" || s.round.drafted[s.sel]?.verdict === "rejected") },
-  { id: "certain", control: ".ss-scrub", needs: (t) => chainSampled(t) && anyDraft(t, (d) => tested(d) && d.p >= d.q), done: (s) => { const d = s.round.drafted[s.sel]; return Boolean(d) && s.step.phase !== "draft" && s.step.phase !== "verify" && tested(d) && d.u !== null && d.p >= d.q; } },
-  { id: "reject", whatif: true, control: ".ss-u", needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)), done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU },
-  { id: "roll", whatif: true, control: ".ss-roll", needs: (t) => chainSampled(t) && goodPlace("roll", t) !== null, done: (s) => s.whatif.ready && s.whatif.rolled >= 1000 },
-  { id: "agree", whatif: true, control: ".ss-lawbar.ss-q", needs: (t) => chainSampled(t) && goodPlace("agree", t) !== null, done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= AGREED },
-  { id: "length", whatif: true, control: '.ss-length[aria-checked="true"]', needs: (t) => { const l = lengths(t); return Boolean(l?.best) && l.rows[0].speed >= 1; }, done: (s) => s.whatif.open && s.whatif.length.slow },
+  {
+    id: "replaced",
+    control: ".ss-scrub",
+    needs: (t) => t.rounds.some(SEARCHED.replaced),
+    done: (s) => s.settled && ended(s.round) === "recovered" && (s.sel === "end" || s.round.drafted[s.sel]?.verdict === "rejected"),
+  },
+  {
+    id: "certain",
+    control: ".ss-scrub",
+    needs: (t) => chainSampled(t) && anyDraft(t, (d) => tested(d) && d.p >= d.q),
+    done: (s) => {
+      const d = s.round.drafted[s.sel];
+      return Boolean(d) && s.step.phase !== "draft" && s.step.phase !== "verify" && tested(d) && d.u !== null && d.p >= d.q;
+    },
+  },
+  {
+    id: "reject",
+    whatif: true,
+    control: ".ss-u",
+    needs: (t) => chainSampled(t) && anyDraft(t, (d) => d.verdict === "accepted" && doubtful(d)),
+    done: (s) => s.whatif.ready && s.whatif.was === "accepted" && s.whatif.verdict === "rejected" && s.whatif.changedU,
+  },
+  {
+    id: "roll",
+    whatif: true,
+    control: ".ss-roll",
+    needs: (t) => chainSampled(t) && goodPlace("roll", t) !== null,
+    done: (s) => s.whatif.ready && s.whatif.rolled >= 1000,
+  },
+  {
+    id: "agree",
+    whatif: true,
+    control: ".ss-lawbar.ss-q",
+    needs: (t) => chainSampled(t) && goodPlace("agree", t) !== null,
+    done: (s) => s.whatif.ready && s.whatif.touched && s.whatif.overlap >= AGREED,
+  },
+  {
+    id: "length",
+    whatif: true,
+    control: '.ss-length[aria-checked="true"]',
+    needs: (t) => {
+      const l = lengths(t);
+      return Boolean(l?.best) && l.rows[0].speed >= 1;
+    },
+    done: (s) => s.whatif.open && s.whatif.length.slow,
+  },
   { id: "quiz", needs: () => true, done: (s) => s.answer === "all" },
 ];
 export const QUIZ = LESSON.length;

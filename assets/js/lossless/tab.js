@@ -26,22 +26,69 @@ export function resize(law, n) {
 
 export function mountLossless(root, { runs = [], words = LOSSLESS_EN } = {}) {
   let { p, q } = PRESETS.disagree, queued = 0;
-  const laws = createLaws(words, (a, b) => { p = a; q = b; mark(null); queue(); }), dice = createDice(words), real = createReal(words, cleanRuns(runs));
-  const presets = el("div", { class: "ss-presets", role: "group", "aria-label": words.presets.label }, ...Object.keys(PRESETS).map((name) => el("button", { type: "button", class: "ss-chip", "data-preset": name, text: words.presets[name],
-    onclick: () => { ({ p, q } = PRESETS[name]); mark(name); queue(); } })));
-  const number = el("output", { class: "ss-count" }), step = (sign, by, label) => el("button", { type: "button", class: "ss-btn ss-step", "aria-label": label, text: sign, onclick: () => {
-    const n = Math.min(MOST, Math.max(FEWEST, p.length + by));
-    if (n !== p.length) { p = resize(p, n); q = resize(q, n); mark(null); queue(); }
-  } });
+  const laws = createLaws(words, (a, b) => {
+    p = a;
+    q = b;
+    mark(null);
+    queue();
+  });
+  const dice = createDice(words);
+  const real = createReal(words, cleanRuns(runs));
+  const presets = el("div", { class: "ss-presets", role: "group", "aria-label": words.presets.label },
+    ...Object.keys(PRESETS).map((name) =>
+      el("button", {
+        type: "button",
+        class: "ss-chip",
+        "data-preset": name,
+        text: words.presets[name],
+        onclick: () => {
+          ({ p, q } = PRESETS[name]);
+          mark(name);
+          queue();
+        },
+      }),
+    ),
+  );
+  const number = el("output", { class: "ss-count" });
+  const step = (sign, by, label) =>
+    el("button", {
+      type: "button",
+      class: "ss-btn ss-step",
+      "aria-label": label,
+      text: sign,
+      onclick: () => {
+        const n = Math.min(MOST, Math.max(FEWEST, p.length + by));
+        if (n !== p.length) {
+          p = resize(p, n);
+          q = resize(q, n);
+          mark(null);
+          queue();
+        }
+      },
+    });
   const fewer = step("−", -1, words.fewer), more = step("+", 1, words.more);
   const mark = (name) => { for (const b of presets.children) b.setAttribute("aria-pressed", String(b.dataset.preset === name)); };
-  root.replaceChildren(el("div", { class: "ss ss-explain" },
-    el("section", { class: "ss-panel ss-playground" }, el("h2", { text: words.title }), prose(words.glossary, words.lead, "ss-lead"),
-      el("div", { class: "ss-controlrow" }, el("span", { class: "ss-label", text: words.presets.label }), presets, el("span", { class: "ss-counter" }, el("span", { class: "ss-label", text: words.count }), fewer, number, more)),
-      el("p", { class: "ss-sub", text: words.editorHow }), laws.root, el("p", { class: "ss-sub ss-grammar", text: words.sub })),
-    el("section", { class: "ss-panel" }, el("h2", { text: words.dice.title }), el("p", { class: "ss-lead", text: words.dice.lead }), dice.root),
-    real.root,
-    el("section", { class: "ss-panel ss-questions" }, ...words.questions.map(([ask, answer]) => el("div", {}, el("h3", { text: ask }), prose(words.glossary, answer))))));
+  root.replaceChildren(
+    el("div", { class: "ss ss-explain" },
+      el("section", { class: "ss-panel ss-playground" },
+        el("h2", { text: words.title }),
+        prose(words.glossary, words.lead, "ss-lead"),
+        el("div", { class: "ss-controlrow" },
+          el("span", { class: "ss-label", text: words.presets.label }),
+          presets,
+          el("span", { class: "ss-counter" }, el("span", { class: "ss-label", text: words.count }), fewer, number, more),
+        ),
+        el("p", { class: "ss-sub", text: words.editorHow }),
+        laws.root,
+        el("p", { class: "ss-sub ss-grammar", text: words.sub }),
+      ),
+      el("section", { class: "ss-panel" }, el("h2", { text: words.dice.title }), el("p", { class: "ss-lead", text: words.dice.lead }), dice.root),
+      real.root,
+      el("section", { class: "ss-panel ss-questions" },
+        ...words.questions.map(([ask, answer]) => el("div", {}, el("h3", { text: ask }), prose(words.glossary, answer))),
+      ),
+    ),
+  );
 
   const queue = () => { if (!queued) queued = requestAnimationFrame(draw); };
   function draw() {
@@ -50,7 +97,9 @@ export function mountLossless(root, { runs = [], words = LOSSLESS_EN } = {}) {
     number.textContent = String(p.length);
     fewer.disabled = p.length <= FEWEST;
     more.disabled = p.length >= MOST;
-    laws.sentence.replaceChildren(...rich(words.glossary, id.overlap > 1 - 1e-12 ? words.noResidual : words.identitySentence(id.overlap, words.identityError(id.error))));
+    laws.sentence.replaceChildren(
+      ...rich(words.glossary, id.overlap > 1 - 1e-12 ? words.noResidual : words.identitySentence(id.overlap, words.identityError(id.error))),
+    );
     dice.set(cats, names);
   }
   mark("disagree");

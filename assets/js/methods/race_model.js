@@ -12,7 +12,8 @@ export function laneOf(name, trace) {
 export function plainLane(name, trace) {
   const times = trace.plain?.elapsed_s ?? [];
   if (times.length < 2) return null;
-  const same = isGreedy(trace) && trace.run?.lossless !== false, texts = trace.plain.texts ?? (same ? trace.rounds.flatMap((r) => r.emitted.map((e) => e.text)) : null);
+  const same = isGreedy(trace) && trace.run?.lossless !== false;
+  const texts = trace.plain.texts ?? (same ? trace.rounds.flatMap((r) => r.emitted.map((e) => e.text)) : null);
   return { name, tokens: times.map((t, i) => ({ text: texts?.[i] ?? "", kind: "plain", t })), end: times.at(-1), texts: texts !== null };
 }
 
@@ -29,11 +30,14 @@ export const laneRate = (lane) => (lane.end > 0 ? lane.tokens.length / lane.end 
 // at every recording: where plain decoding was timed beside each, a lane's clock is stretched so that those plain runs take the same time.
 // Then a lane's place is its speed-up, as on its card. -> {tokens, lanes: [{...entry, lane, stretch, ratio}], stretched}
 export function sameStart(entries) {
-  const n = Math.min(...entries.map((x) => x.lane.tokens.length)), own = (x) => (x.plain ? x.lane.tokens[n - 1]?.t : x.trace.plain?.elapsed_s?.[n - 1]) ?? null;
+  const n = Math.min(...entries.map((x) => x.lane.tokens.length));
+  const own = (x) => (x.plain ? x.lane.tokens[n - 1]?.t : x.trace.plain?.elapsed_s?.[n - 1]) ?? null;
   if (!entries.length || n < 1) return { tokens: 0, lanes: [], stretched: false };
   const first = entries.find((x) => x.plain) ?? entries.find((x) => own(x)), common = first ? own(first) : null;
   const lanes = entries.map((x) => {
-    const beside = own(x), stretch = common && beside ? common / beside : 1, tokens = x.lane.tokens.slice(0, n).map((t) => ({ ...t, t: t.t * stretch }));
+    const beside = own(x);
+    const stretch = common && beside ? common / beside : 1;
+    const tokens = x.lane.tokens.slice(0, n).map((t) => ({ ...t, t: t.t * stretch }));
     return { ...x, lane: { ...x.lane, tokens, end: tokens.at(-1).t }, stretch, ratio: beside ? beside / x.lane.tokens[n - 1].t : null };
   });
   return { tokens: n, lanes, stretched: lanes.some((x) => Math.abs(x.stretch - 1) > 0.02) };

@@ -12,21 +12,66 @@ const ORDER = ["draft", "lookup", "suffix", "lookup+draft", "lookup+eagle", "eag
 function card(words, method, runs, bytes, report) {
   const c = words.cards[method] ?? null, name = words.names[method] ?? visible(method), l = words.labels;
   const tuned = report ? createTune(words, report) : null;
-  const facts = c ? [[l.proposes, c.proposes], [l.memory, `${c.memory}${bytes ? ` ${words.size(bytes)}` : ""}`], [l.needs, c.needs], [l.choose, c.choose]] : [];
-  const here = runs.length ? runs.map((r) => el("li", { "data-slow": r.ratio !== null && r.ratio < 1 ? "yes" : "no" }, el("b", { text: exampleName(words, r.example) }), ` ${words.figure(r)} `,
-    el("button", { type: "button", class: "ss-link", text: words.playShort, "aria-label": words.play({ ...r, example: exampleName(words, r.example) }), onclick: () => openInWatch(r) }),
-    r.lossless === false && el("span", { class: "ss-lossy", text: ` ${words.lossy}` }), words.slower(r) && el("p", { class: "ss-slowwords", text: words.slower(r) })))
+  const facts = c
+    ? [
+        [l.proposes, c.proposes],
+        [l.memory, `${c.memory}${bytes ? ` ${words.size(bytes)}` : ""}`],
+        [l.needs, c.needs],
+        [l.choose, c.choose],
+      ]
+    : [];
+  const here = runs.length
+    ? runs.map((r) =>
+        el("li", { "data-slow": r.ratio !== null && r.ratio < 1 ? "yes" : "no" },
+          el("b", { text: exampleName(words, r.example) }),
+          ` ${words.figure(r)} `,
+          el("button", {
+            type: "button",
+            class: "ss-link",
+            text: words.playShort,
+            "aria-label": words.play({ ...r, example: exampleName(words, r.example) }),
+            onclick: () => openInWatch(r),
+          }),
+          r.lossless === false && el("span", { class: "ss-lossy", text: ` ${words.lossy}` }),
+          words.slower(r) && el("p", { class: "ss-slowwords", text: words.slower(r) }),
+        ),
+      )
     : [el("li", { class: "ss-sub", text: words.none })];
-  return el("article", { class: "ss-method", "data-method": method, "aria-label": name }, el("h3", { text: name }),
-    el("dl", {}, ...facts.flatMap(([k, v]) => [el("dt", { text: k }), el("dd", {}, ...rich(words.glossary, v))]), el("dt", { text: l.here }), el("dd", {}, el("ul", { class: "ss-here" }, ...here)),
+  return el("article", { class: "ss-method", "data-method": method, "aria-label": name },
+    el("h3", { text: name }),
+    el("dl", {},
+      ...facts.flatMap(([k, v]) => [el("dt", { text: k }), el("dd", {}, ...rich(words.glossary, v))]),
+      el("dt", { text: l.here }),
+      el("dd", {}, el("ul", { class: "ss-here" }, ...here)),
       ...(tuned ? [el("dt", { text: words.tune.title }), el("dd", {}, tuned)] : []),
-      ...(c ? [el("dt", { text: l.paper }), el("dd", { class: "ss-papers" }, ...c.papers.map((p) => el("p", { text: p })))] : [])));
+      ...(c ? [el("dt", { text: l.paper }), el("dd", { class: "ss-papers" }, ...c.papers.map((p) => el("p", { text: p })))] : []),
+    ),
+  );
 }
 
 export function mountMethods(root, { runs = [], sizes = {}, tuned = {}, words = METHODS_EN } = {}) {
-  const known = cleanRuns(runs), names = [...ORDER, ...new Set(known.map((r) => r.method).filter((m) => m && !ORDER.includes(m)))], race = createRaceView(words, known);
-  root.replaceChildren(el("div", { class: "ss ss-explain" }, race.root,
-    el("section", { class: "ss-panel" }, el("h2", { text: words.title }), prose(words.glossary, words.lead, "ss-lead"),
-      el("div", { class: "ss-methods" }, ...names.map((m) => card(words, m, known.filter((r) => r.method === m), Number.isFinite(sizes?.[m]) ? sizes[m] : 0, tuned?.[m] ?? null))))));
+  const known = cleanRuns(runs);
+  const names = [...ORDER, ...new Set(known.map((r) => r.method).filter((m) => m && !ORDER.includes(m)))];
+  const race = createRaceView(words, known);
+  root.replaceChildren(
+    el("div", { class: "ss ss-explain" },
+      race.root,
+      el("section", { class: "ss-panel" },
+        el("h2", { text: words.title }),
+        prose(words.glossary, words.lead, "ss-lead"),
+        el("div", { class: "ss-methods" },
+          ...names.map((m) =>
+            card(
+              words,
+              m,
+              known.filter((r) => r.method === m),
+              Number.isFinite(sizes?.[m]) ? sizes[m] : 0,
+              tuned?.[m] ?? null,
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
   return { refresh: race.refresh, hide: race.stop };
 }

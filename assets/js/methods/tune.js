@@ -8,9 +8,17 @@ const first = (text) => Number(/\d+(\.\d+)?/.exec(text)?.[0] ?? 0);
 
 // Pure: only rows of the right shape, exits by their layer, blocks of left-out layers by what they came to; the best by ratio.
 export function tuneRows(report) {
-  const rows = (Array.isArray(report?.rows) ? report.rows : []).map((r) => ({ exit: typeof r?.exit_layer === "string" ? r.exit_layer : null, skip: typeof r?.skip_layers === "string" ? r.skip_layers : null, ratio: finite(r?.ratio), agreement: finite(r?.agreement), perRound: finite(r?.tokens_per_round) }))
+  const rows = (Array.isArray(report?.rows) ? report.rows : [])
+    .map((r) => ({
+      exit: typeof r?.exit_layer === "string" ? r.exit_layer : null,
+      skip: typeof r?.skip_layers === "string" ? r.skip_layers : null,
+      ratio: finite(r?.ratio),
+      agreement: finite(r?.agreement),
+      perRound: finite(r?.tokens_per_round),
+    }))
     .filter((r) => (r.exit !== null) !== (r.skip !== null) && r.ratio !== null && r.agreement !== null && r.perRound !== null);
-  const exits = rows.filter((r) => r.exit !== null).sort((a, b) => first(a.exit) - first(b.exit)), skips = rows.filter((r) => r.skip !== null).sort((a, b) => b.ratio - a.ratio);
+  const exits = rows.filter((r) => r.exit !== null).sort((a, b) => first(a.exit) - first(b.exit));
+  const skips = rows.filter((r) => r.skip !== null).sort((a, b) => b.ratio - a.ratio);
   return { exits, skips, best: rows.reduce((best, r) => (!best || r.ratio > best.ratio ? r : best), null) };
 }
 
@@ -18,8 +26,19 @@ export function createTune(words, report) {
   const w = words.tune, { exits, skips, best } = tuneRows(report);
   if (!best) return null;
   const name = (r) => (r.exit !== null ? w.exit(visible(r.exit)) : w.skip(visible(r.skip)));
-  const table = (rows, head) => el("table", { class: "ss-tunetable" }, el("caption", { class: "ss-vh", text: w.title }), el("thead", {}, el("tr", {}, ...[head, ...w.head].map((h) => el("th", { scope: "col", text: h })))),
-    el("tbody", {}, ...rows.map((r) => el("tr", { "data-best": r === best ? "yes" : null, "data-slow": r.ratio < 1 ? "yes" : "no" }, el("th", { scope: "row", text: visible(r.exit ?? r.skip) }), ...[percent(r.agreement), fixed(r.perRound, 2), ratio(r.ratio)].map((c) => el("td", { text: c }))))));
+  const table = (rows, head) =>
+    el("table", { class: "ss-tunetable" },
+      el("caption", { class: "ss-vh", text: w.title }),
+      el("thead", {}, el("tr", {}, ...[head, ...w.head].map((h) => el("th", { scope: "col", text: h })))),
+      el("tbody", {},
+        ...rows.map((r) =>
+          el("tr", { "data-best": r === best ? "yes" : null, "data-slow": r.ratio < 1 ? "yes" : "no" },
+            el("th", { scope: "row", text: visible(r.exit ?? r.skip) }),
+            ...[percent(r.agreement), fixed(r.perRound, 2), ratio(r.ratio)].map((c) => el("td", { text: c })),
+          ),
+        ),
+      ),
+    );
   return el("div", { class: "ss-tune" }, el("p", { text: w.best(name(best), best.ratio) }), exits.length ? table(exits, w.exitHead) : null,
     skips.length ? el("details", { class: "ss-tableview" }, el("summary", { text: w.more(skips.length) }), table(skips, w.skipHead)) : null,
     el("p", { class: "ss-sub", text: w.from(oneLine(String(report.target ?? ""), 60), report.prompts, report.new_tokens) }));

@@ -12,8 +12,17 @@ export function parseState(search, langs = ["en", "ru"]) {
   let q;
   try { q = new URLSearchParams(String(search).slice(0, 2000)); } catch { q = new URLSearchParams(); }
   const run = q.get("run"), done = q.get("done");
-  return { run: run !== null && NAME.test(run) ? run : null, round: whole(q.get("round"), 100000), step: whole(q.get("step"), 1000), lang: one(q.get("lang"), langs), theme: one(q.get("__theme"), ["light", "dark"]),
-    tab: one(q.get("tab"), TABS), view: one(q.get("view"), ["present"]), lesson: whole(q.get("lesson"), STEPS), done: done !== null && /^[0-9a-f]{1,4}$/i.test(done) ? parseInt(done, 16) % 2 ** STEPS : null };
+  return {
+    run: run !== null && NAME.test(run) ? run : null,
+    round: whole(q.get("round"), 100000),
+    step: whole(q.get("step"), 1000),
+    lang: one(q.get("lang"), langs),
+    theme: one(q.get("__theme"), ["light", "dark"]),
+    tab: one(q.get("tab"), TABS),
+    view: one(q.get("view"), ["present"]),
+    lesson: whole(q.get("lesson"), STEPS),
+    done: done !== null && /^[0-9a-f]{1,4}$/i.test(done) ? parseInt(done, 16) % 2 ** STEPS : null,
+  };
 }
 
 // The same as a query; parameters that are not ours stay as they are.
@@ -37,7 +46,18 @@ export function createAddress(win = window) {
     waiting = {};
     if (next !== win.location.search) win.history.replaceState(win.history.state, "", `${win.location.pathname}${next}${win.location.hash}`);
   };
-  return { read: () => parseState(win.location.search), set(state) { Object.assign(waiting, state); if (!timer) timer = win.setTimeout(flush, 350); }, flush() { win.clearTimeout(timer); flush(); return win.location.href; } };
+  return {
+    read: () => parseState(win.location.search),
+    set(state) {
+      Object.assign(waiting, state);
+      if (!timer) timer = win.setTimeout(flush, 350);
+    },
+    flush() {
+      win.clearTimeout(timer);
+      flush();
+      return win.location.href;
+    },
+  };
 }
 
 // Which step of a list to stand at: round and step within it, capped to what there is; null if the address names no round.

@@ -10,7 +10,8 @@ export function ticksTo(top, wanted = 4) {
   return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-export const path = (points, close = false) => (points.length ? `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}${close ? "Z" : ""}` : "");
+export const path = (points, close = false) =>
+  points.length ? `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}${close ? "Z" : ""}` : "";
 
 // A frame with axes. x, y: {scale, ticks, label(t), title}. Marks are drawn by `paint(g, box)` between grid and axes.
 export function frame({ width, height, label, margin = {}, x, y, paint }) {
@@ -35,7 +36,12 @@ export const label = (x, y, text, cls = "", anchor = "start") => svg("text", { c
 
 // A chart's place: redrawn when its width changes, with the same numbers as a table below it for whoever cannot see it.
 export function chartBox(tableWord, draw) {
-  const plot = el("div", { class: "ss-plotbox" }), table = el("table", {}), details = el("details", { class: "ss-tableview" }, el("summary", { text: tableWord }), el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": tableWord }, table));
+  const plot = el("div", { class: "ss-plotbox" });
+  const table = el("table", {});
+  const details = el("details", { class: "ss-tableview" },
+    el("summary", { text: tableWord }),
+    el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": tableWord }, table),
+  );
   const root = el("div", { class: "ss-chartbox" }, plot, details);
   let width = 0;
   const redraw = () => {
@@ -45,9 +51,20 @@ export function chartBox(tableWord, draw) {
     plot.replaceChildren(made.node);
     if (details.open) fill(made.table);
   };
-  const fill = ({ caption, head, rows }) => table.replaceChildren(el("caption", { class: "ss-vh", text: caption }), el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col", text: h })))),
-    el("tbody", {}, ...rows.map(([first, ...rest]) => el("tr", {}, el("th", { scope: "row", text: first, dir: "auto" }), ...rest.map((c) => el("td", { text: c }))))));
+  const fill = ({ caption, head, rows }) =>
+    table.replaceChildren(
+      el("caption", { class: "ss-vh", text: caption }),
+      el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col", text: h })))),
+      el("tbody", {},
+        ...rows.map(([first, ...rest]) =>
+          el("tr", {}, el("th", { scope: "row", text: first, dir: "auto" }), ...rest.map((c) => el("td", { text: c }))),
+        ),
+      ),
+    );
   details.addEventListener("toggle", redraw);
-  if (typeof ResizeObserver !== "undefined") new ResizeObserver(() => { if (plot.clientWidth && plot.clientWidth !== width) redraw(); }).observe(plot);
+  if (typeof ResizeObserver !== "undefined")
+    new ResizeObserver(() => {
+      if (plot.clientWidth && plot.clientWidth !== width) redraw();
+    }).observe(plot);
   return { root, redraw, plot };
 }

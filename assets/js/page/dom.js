@@ -33,7 +33,14 @@ export function svg(tag, attrs = {}, ...children) {
 }
 
 // Line icons, drawn rather than typed: fonts disagree about the media symbols.
-const ICONS = { first: "M4 3v10M13 3 6 8l7 5z", back: "M11 3 4 8l7 5z", play: "M4 2.5v11l9-5.5z", pause: "M4 3h3v10H4zM9 3h3v10H9z", forward: "M5 3l7 5-7 5z", last: "M12 3v10M3 3l7 5-7 5z" };
+const ICONS = {
+  first: "M4 3v10M13 3 6 8l7 5z",
+  back: "M11 3 4 8l7 5z",
+  play: "M4 2.5v11l9-5.5z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  forward: "M5 3l7 5-7 5z",
+  last: "M12 3v10M3 3l7 5-7 5z",
+};
 export function icon(name) {
   return svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "ss-icon" }, svg("path", { d: ICONS[name] }));
 }

@@ -48,6 +48,7 @@ export function term(glossary, key, text = key) {
 }
 
 // Nodes for a sentence with terms.
-export const rich = (glossary, sentence) => parts(sentence).map((p) => (typeof p === "string" ? document.createTextNode(p) : term(glossary, p.key, p.text)));
+export const rich = (glossary, sentence) =>
+  parts(sentence).map((p) => (typeof p === "string" ? document.createTextNode(p) : term(glossary, p.key, p.text)));
 
 export const prose = (glossary, sentence, cls = null) => el("p", { class: cls }, ...rich(glossary, sentence));

@@ -53,7 +53,8 @@ export const ms = inEnglish.ms;
 export const secs = inEnglish.secs;
 export const inRussian = inUnits("с", "мс");
 // The Russian form after a whole number: 1, 21 токен; 2, 3, 4 токена; 5 to 20 токенов.
-export const plural = (n, one, few, many) => (n % 10 === 1 && n % 100 !== 11 ? one : n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? few : many);
+export const plural = (n, one, few, many) =>
+  n % 10 === 1 && n % 100 !== 11 ? one : n % 10 >= 2 && n % 10 <= 4 && (n % 100 < 12 || n % 100 > 14) ? few : many;
 
 export function percent(x) {
   return x === null || x === undefined ? "–" : `${Math.round(100 * x)} %`;

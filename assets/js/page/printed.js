@@ -25,7 +25,9 @@ export function sumText(a, b, total) {
   const text = (x, k) => (x === 0 ? "0" : tiny[k] ? `<${fixed(1 / unit, 3)}` : fixed(x, 3));
   if (tiny.some(Boolean)) return `${text(a, 0)} + ${text(b, 1)} ≈ ${text(total, 2)}`;
   const second = whole[2] - whole[0];   // where rounding would make the printed sum false, the second part is what the first leaves
-  return second <= 0 !== (b === 0) ? `${text(a, 0)} + ${text(b, 1)} ≈ ${text(total, 2)}` : `${text(a, 0)} + ${text(second / unit, 1)} = ${text(total, 2)}`;
+  return second <= 0 !== (b === 0)
+    ? `${text(a, 0)} + ${text(b, 1)} ≈ ${text(total, 2)}`
+    : `${text(a, 0)} + ${text(second / unit, 1)} = ${text(total, 2)}`;
 }
 
 // Two digits, also of what is small: distances and their bands.

@@ -21,7 +21,12 @@ export function quote(text) {
 }
 
 // A text that a command line cannot carry as it is: NUL, half characters, and "-", which means stdin.
-const carries = (text) => typeof text === "string" && text.trim() !== "" && text !== "-" && !text.includes("\0") && !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(text);
+const carries = (text) =>
+  typeof text === "string" &&
+  text.trim() !== "" &&
+  text !== "-" &&
+  !text.includes("\0") &&
+  !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(text);
 const number = (x) => (typeof x === "number" && Number.isFinite(x) ? String(x) : null);
 
 // One string, or null where neither prompt nor ids are known.
@@ -48,7 +53,14 @@ export function commandFor(trace) {
   }
   if (r.verify === "block") add("--verify", "block");
   if (r.verify === "typical") out.push("--typical");
-  for (const [key, flag, off] of [["temperature", "--temperature", 0], ["top_k", "--top-k", 0], ["top_p", "--top-p", 1], ["min_p", "--min-p", 0], ["repetition_penalty", "--repetition-penalty", 1]]) if (number(s[key]) !== null && s[key] !== off) add(flag, number(s[key]));
+  for (const [key, flag, off] of [
+    ["temperature", "--temperature", 0],
+    ["top_k", "--top-k", 0],
+    ["top_p", "--top-p", 1],
+    ["min_p", "--min-p", 0],
+    ["repetition_penalty", "--repetition-penalty", 1],
+  ])
+    if (number(s[key]) !== null && s[key] !== off) add(flag, number(s[key]));
   if (Number.isSafeInteger(r.seed) && r.seed >= 0) add("--seed", r.seed);
   const most = Number.isInteger(r.max_new_tokens) && r.max_new_tokens >= 0 ? r.max_new_tokens : null;
   if (most !== null) add("--max-new-tokens", most);

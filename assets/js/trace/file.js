@@ -28,9 +28,23 @@ export function checkTrace(text, bytes = text.length) {
   if (head.version !== 1) return { error: "version", detail: String(head.version).slice(0, 20) };
   if (!Array.isArray(rounds) || !rounds.length) return { error: "rounds" };
   if (rounds.length > MOST_ROUNDS) return { error: "many" };
-  const bad = rounds.findIndex((r) => !r || typeof r !== "object" || !Array.isArray(r.drafted) || !Array.isArray(r.emitted) || r.drafted.length > MOST_DRAFTED || r.emitted.length > MOST_DRAFTED || ![...r.drafted, ...r.emitted].every((t) => t && typeof t === "object" && typeof t.text === "string") || !(typeof r.elapsed_s === "number" && Number.isFinite(r.elapsed_s)));
+  const bad = rounds.findIndex(
+    (r) =>
+      !r ||
+      typeof r !== "object" ||
+      !Array.isArray(r.drafted) ||
+      !Array.isArray(r.emitted) ||
+      r.drafted.length > MOST_DRAFTED ||
+      r.emitted.length > MOST_DRAFTED ||
+      ![...r.drafted, ...r.emitted].every((t) => t && typeof t === "object" && typeof t.text === "string") ||
+      !(typeof r.elapsed_s === "number" && Number.isFinite(r.elapsed_s)),
+  );
   if (bad >= 0) return { error: "round", detail: bad };
-  const lines = [{ version: 1, run: head.run, source: "imported", ...(head.branch ? { branch: head.branch } : {}) }, ...rounds, ...(last.totals ? [{ totals: last.totals, plain: last.plain ?? null }] : [])];
+  const lines = [
+    { version: 1, run: head.run, source: "imported", ...(head.branch ? { branch: head.branch } : {}) },
+    ...rounds,
+    ...(last.totals ? [{ totals: last.totals, plain: last.plain ?? null }] : []),
+  ];
   const ndjson = lines.map((l) => JSON.stringify(l)).join("\n") + "\n";
   if (!makeReader().read(ndjson).trace.rounds.length) return { error: "rounds" };
   return { ndjson };
@@ -46,7 +60,17 @@ export function toFile(ndjson) {
     if (Array.isArray(x.emitted) && Array.isArray(x.drafted)) out.rounds.push(x);
     if (x.totals) { out.totals = x.totals; out.plain = x.plain ?? null; }
   };
-  try { take(JSON.parse(ndjson)); } catch { for (const line of ndjson.split("\n")) { try { take(JSON.parse(line)); } catch { /* a half-written line */ } } }
+  try {
+    take(JSON.parse(ndjson));
+  } catch {
+    for (const line of ndjson.split("\n")) {
+      try {
+        take(JSON.parse(line));
+      } catch {
+        /* a half-written line */
+      }
+    }
+  }
   return `${JSON.stringify(out)}\n`;
 }
 
@@ -56,13 +80,15 @@ export const embed = (value) => JSON.stringify(value).replace(/[<>&\u2028\u2029]
 const attribute = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
 // The whole page as text. `script` and `styles` are ours; the trace is not.
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 export function htmlPage({ script, styles, ndjson, lang, place, title, dark }) {
   return `<!doctype html>
 <html lang="${attribute(lang)}"${dark === null ? "" : ` class="${dark ? "dark" : "light"}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <title>${attribute(title)}</title>
 <style>${styles}</style>
 </head>
@@ -77,4 +103,9 @@ export function htmlPage({ script, styles, ndjson, lang, place, title, dark }) {
 }
 
 // A file name from whatever a run calls itself.
-export const fileName = (trace, ending) => `specscope-${String(trace.name ?? trace.run?.method ?? "run").replace(/[^A-Za-z0-9_-]+/g, "-").slice(0, 40) || "run"}.${ending}`;
+export const fileName = (trace, ending) =>
+  `specscope-${
+    String(trace.name ?? trace.run?.method ?? "run")
+      .replace(/[^A-Za-z0-9_-]+/g, "-")
+      .slice(0, 40) || "run"
+  }.${ending}`;

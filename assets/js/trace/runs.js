@@ -17,7 +17,15 @@ function url(path) {
 export async function loadRun(entry) {
   if (entry.name === LIVE) return entry.trace;
   if (!cache.has(entry.path)) {
-    cache.set(entry.path, fetch(url(entry.path)).then((r) => { if (!r.ok) throw new Error(`status ${r.status}`); return r.text(); }).then((text) => ({ text, trace: makeReader().read(text).trace })));
+    cache.set(
+      entry.path,
+      fetch(url(entry.path))
+        .then((r) => {
+          if (!r.ok) throw new Error(`status ${r.status}`);
+          return r.text();
+        })
+        .then((text) => ({ text, trace: makeReader().read(text).trace })),
+    );
     cache.get(entry.path).catch(() => cache.delete(entry.path));
   }
   return (await cache.get(entry.path)).trace;
@@ -31,7 +39,12 @@ export function liveRun() {
 
 // What the reader made of a recording's file, as stream text again: a player then keeps its place by it.
 export async function runText(entry) {
-  const trace = await loadRun(entry), lines = [{ version: 1, run: trace.run, source: "recorded", name: entry.name }, ...trace.rounds, { totals: trace.totals ?? {}, plain: trace.plain }];
+  const trace = await loadRun(entry);
+  const lines = [
+    { version: 1, run: trace.run, source: "recorded", name: entry.name },
+    ...trace.rounds,
+    { totals: trace.totals ?? {}, plain: trace.plain },
+  ];
   return `${lines.map((l) => JSON.stringify(l)).join("\n")}\n`;
 }
 
@@ -46,10 +59,23 @@ export async function openInWatch(entry) {
 }
 
 // Only what has the right shape gets in: the list travels through the page's configuration.
-export const cleanRuns = (runs) => (Array.isArray(runs) ? runs : []).filter((r) => r && typeof r.path === "string" && typeof r.name === "string").map((r) => ({
-  ...r, method: String(r.method ?? ""), example: String(r.example ?? r.name), target: String(r.target ?? ""),
-  tested: finite(r.tested) ?? 0, accepted: finite(r.accepted) ?? 0, ratio: finite(r.ratio), tokens_per_round: finite(r.tokens_per_round), several: r.several === true, temperature: finite(r.temperature), draft_len: finite(r.draft_len), costs: r.costs && typeof r.costs === "object" ? r.costs : {},
-}));
+export const cleanRuns = (runs) =>
+  (Array.isArray(runs) ? runs : [])
+    .filter((r) => r && typeof r.path === "string" && typeof r.name === "string")
+    .map((r) => ({
+      ...r,
+      method: String(r.method ?? ""),
+      example: String(r.example ?? r.name),
+      target: String(r.target ?? ""),
+      tested: finite(r.tested) ?? 0,
+      accepted: finite(r.accepted) ?? 0,
+      ratio: finite(r.ratio),
+      tokens_per_round: finite(r.tokens_per_round),
+      several: r.several === true,
+      temperature: finite(r.temperature),
+      draft_len: finite(r.draft_len),
+      costs: r.costs && typeof r.costs === "object" ? r.costs : {},
+    }));
 
 // An example's name in the words of a language; a file of one's own may be called anything.
 export const exampleName = (words, name) => words.examples[name] ?? visible(name).slice(0, 40);

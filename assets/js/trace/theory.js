@@ -36,7 +36,10 @@ export function wilson(kept, of, z = 1.959964) {
 
 // {"1": s, "2": s, ...} -> [[n, s], ...] in order; what is no measurement is left out.
 export function passPoints(passes) {
-  return Object.entries(passes ?? {}).map(([n, s]) => [Number(n), s]).filter(([n, s]) => Number.isInteger(n) && n > 0 && Number.isFinite(s) && s > 0).sort((a, b) => a[0] - b[0]);
+  return Object.entries(passes ?? {})
+    .map(([n, s]) => [Number(n), s])
+    .filter(([n, s]) => Number.isInteger(n) && n > 0 && Number.isFinite(s) && s > 0)
+    .sort((a, b) => a[0] - b[0]);
 }
 
 // Seconds of a pass over n tokens: measured, else on the straight line between its measured neighbours (the last slope goes on).
@@ -62,7 +65,8 @@ export function passParts(points) {
 export function ratios(costs) {
   const points = passPoints(costs.passes), one = passSeconds(points, 1);
   if (!one) return null;
-  return { points, one, c: (costs.draft ?? 0) / one, v: (k) => Math.max(1, passSeconds(points, k + 1) / one) };   // a pass over more is never quicker: below 1 is the noise of a clock
+  // A pass over more tokens is never quicker: below 1 is the noise of a clock.
+  return { points, one, c: (costs.draft ?? 0) / one, v: (k) => Math.max(1, passSeconds(points, k + 1) / one) };
 }
 
 // A pass that other requests fill already, in part (0 = as measured) or wholly (1: each token more costs a step of its own).
@@ -70,8 +74,15 @@ export const filled = (v, load) => (k) => v(k) + load * Math.max(0, k + 1 - v(k)
 
 // A calibration of this machine or a recording's own costs, in one shape: {passes, draft: {method: s}, weights, memory}.
 export function costsOf(calibration) {
-  return { passes: calibration.pass_s ?? calibration.verify_s ?? {}, draft: calibration.draft_step_s ?? null,
-    weights: calibration.weights_bytes ?? null, memory: calibration.memory_bytes_per_s ?? null, threads: calibration.threads ?? null, device: calibration.device ?? null, dtype: calibration.dtype ?? null };
+  return {
+    passes: calibration.pass_s ?? calibration.verify_s ?? {},
+    draft: calibration.draft_step_s ?? null,
+    weights: calibration.weights_bytes ?? null,
+    memory: calibration.memory_bytes_per_s ?? null,
+    threads: calibration.threads ?? null,
+    device: calibration.device ?? null,
+    dtype: calibration.dtype ?? null,
+  };
 }
 
 // Reading the weights once at memory speed: no pass can be quicker. Null where it is not known.

@@ -30,7 +30,9 @@ function cleanTable(t) {
 // Why a tree's guess was not tested: another one at its place was kept, or its branch ended before it. In a chain it stands behind a rejection.
 function sayUntested(drafted) {
   const tree = isTree({ drafted });
-  for (const d of drafted) if (tree && d.verdict === "not_reached") d.untested = drafted.some((x) => x.parent === d.parent && x.verdict === "accepted") ? "passed" : "branch";
+  for (const d of drafted)
+    if (tree && d.verdict === "not_reached")
+      d.untested = drafted.some((x) => x.parent === d.parent && x.verdict === "accepted") ? "passed" : "branch";
   return drafted;
 }
 

@@ -26,7 +26,14 @@ export function createCards(words, onSelect) {
 
   function fill(card, { i, kind, text, line, verdict, why, label, selected }) {
     const hidden = kind === "hidden";
-    set(card.node, { "data-kind": kind, "data-i": i, tabindex: selected ? "0" : "-1", "aria-pressed": selected ? "true" : "false", "aria-label": label, disabled: hidden });
+    set(card.node, {
+      "data-kind": kind,
+      "data-i": i,
+      tabindex: selected ? "0" : "-1",
+      "aria-pressed": selected ? "true" : "false",
+      "aria-label": label,
+      disabled: hidden,
+    });
     set(card.code, { title: hidden ? null : visible(text).slice(0, 400) });
     say(card.code, hidden ? "\u00a0" : short(text, 26));
     say(card.pq, line);
@@ -44,7 +51,8 @@ export function createCards(words, onSelect) {
     const cards = cardOrder(round).map((i) => {
       const d = round.drafted[i], state = CLASS[states[i]] ?? d.verdict;
       const [verdict, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state);
-      const p = `p ${state === "pending" ? "?" : prob(d.p)}`, line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
+      const p = `p ${state === "pending" ? "?" : prob(d.p)}`;
+      const line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
       const label = ["hidden", "pending", "lit"].includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
       return { i, kind: state, text: d.text, line, verdict, why, label, selected: sel === i };
     });
@@ -52,7 +60,16 @@ export function createCards(words, onSelect) {
     if (j >= 0) {
       const e = round.emitted[j], here = step.phase === "settle";
       const [verdict, why] = words.settled(e.kind, greedy);
-      cards.push({ i: "end", kind: here ? e.kind : "hidden", text: e.text, line: here ? why : "", verdict: here ? verdict : "", why: "", label: here ? words.tokenLabel(e.text, e.kind, null, why) : words.kind.hidden, selected: sel === "end" });
+      cards.push({
+        i: "end",
+        kind: here ? e.kind : "hidden",
+        text: e.text,
+        line: here ? why : "",
+        verdict: here ? verdict : "",
+        why: "",
+        label: here ? words.tokenLabel(e.text, e.kind, null, why) : words.kind.hidden,
+        selected: sel === "end",
+      });
     }
     while (pool.length < cards.length) pool.push(blank());
     cards.forEach((c, k) => fill(pool[k], c));

@@ -34,10 +34,23 @@ export function createClock({ steps, at, move, ended }) {
   function stop() { cancelAnimationFrame(frame); frame = 0; }
   function seek() { t = steps()[at()]?.t ?? 0; due = 0; }
   return {
-    play() { if (frame) return; seek(); due = 0.5; wall = performance.now(); frame = requestAnimationFrame(tick); },   // half a step to see where it begins
-    stop, seek,
-    get playing() { return frame !== 0; },
+    play() {
+      if (frame) return;
+      seek();
+      due = 0.5;
+      wall = performance.now();
+      frame = requestAnimationFrame(tick);
+    }, // half a step to see where it begins
+    stop,
+    seek,
+    get playing() {
+      return frame !== 0;
+    },
     // One of the two: {pace} in steps a second or {speed} times the recorded one.
-    set(to) { pace = to.pace ?? null; speed = to.speed ?? 1; seek(); },
+    set(to) {
+      pace = to.pace ?? null;
+      speed = to.speed ?? 1;
+      seek();
+    },
   };
 }

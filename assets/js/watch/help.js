@@ -12,14 +12,35 @@ export function createLegend(words, change = null) {
   return el("ul", { class: "ss-legend", "aria-label": words.aria.legend }, ...words.legend.map(([kind, what]) => {
     const key = el("span", { class: "ss-key", "data-legend": kind }, el("b", { class: "ss-mark", text: words.kind[kind] }));
     if (!change) return el("li", {}, key, ` ${what}`.trimEnd());
-    return el("li", {}, el("button", { type: "button", class: "ss-keybtn", "data-filter": kind, "aria-pressed": "false", title: words.aria.filter(words.kind[kind]), onclick: press(kind) }, key, ` ${what}`.trimEnd()));
+    return el("li", {},
+      el(
+        "button",
+        {
+          type: "button",
+          class: "ss-keybtn",
+          "data-filter": kind,
+          "aria-pressed": "false",
+          title: words.aria.filter(words.kind[kind]),
+          onclick: press(kind),
+        },
+        key,
+        ` ${what}`.trimEnd(),
+      ),
+    );
   }));
 }
 
 export function createHelp(words) {
   const dialog = el("dialog", { class: "ss-help", "aria-label": words.controls.help });
-  const fill = () => dialog.append(el("button", { type: "button", class: "ss-btn ss-wide", text: words.controls.close, onclick: () => dialog.close() }), el("dl", {}, ...words.keys.flatMap(([key, what]) => [el("dt", { text: key }), el("dd", { text: what })])),
-    el("h2", { text: words.allWords }), el("dl", { class: "ss-allwords" }, ...Object.values(words.glossary).flatMap(([name, what]) => [el("dt", { text: name }), el("dd", { text: what })])));
+  const fill = () =>
+    dialog.append(
+      el("button", { type: "button", class: "ss-btn ss-wide", text: words.controls.close, onclick: () => dialog.close() }),
+      el("dl", {}, ...words.keys.flatMap(([key, what]) => [el("dt", { text: key }), el("dd", { text: what })])),
+      el("h2", { text: words.allWords }),
+      el("dl", { class: "ss-allwords" },
+        ...Object.values(words.glossary).flatMap(([name, what]) => [el("dt", { text: name }), el("dd", { text: what })]),
+      ),
+    );
   dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(); });
   return { root: dialog, toggle() {
     if (dialog.open) { dialog.close(); return; }

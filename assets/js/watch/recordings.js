@@ -9,14 +9,31 @@ export const entryFor = (runs, example, method) => runs.find((r) => r.example ==
 
 // Pure: what the controls should say for a recording, in the order of PANEL (spec_ui/tabs/watch.py); null: this one cannot say it, leave it.
 export function panelOf(trace, runs, prompts) {
-  const r = trace.run ?? {}, s = r.sampling ?? {}, entry = runs.find((e) => e.name === trace.name), text = (x) => (typeof x === "string" && x ? x : null);
+  const r = trace.run ?? {};
+  const s = r.sampling ?? {};
+  const entry = runs.find((e) => e.name === trace.name);
+  const text = (x) => (typeof x === "string" && x ? x : null);
   const length = Number.isInteger(r.draft_len) && r.draft_len > 0 ? r.draft_len : null;
-  return [text(r.prompt), entry && Object.hasOwn(prompts, entry.example) ? entry.example : "", text(r.method), length, r.draft_len === "auto" ? true : length === null ? null : false,
-    finite(s.temperature), finite(s.top_p), finite(r.max_new_tokens), finite(r.seed)];
+  return [
+    text(r.prompt),
+    entry && Object.hasOwn(prompts, entry.example) ? entry.example : "",
+    text(r.method),
+    length,
+    r.draft_len === "auto" ? true : length === null ? null : false,
+    finite(s.temperature),
+    finite(s.top_p),
+    finite(r.max_new_tokens),
+    finite(r.seed),
+  ];
 }
 
 // Pure: which of a method's own settings a recording was made with, where they are not what is usual.
-export const settingsOf = (run, method, details) => Object.fromEntries(details.filter((d) => run?.method === method && Object.hasOwn(run.settings ?? {}, d.name) && run.settings[d.name] !== d.default).map((d) => [d.name, run.settings[d.name]]));
+export const settingsOf = (run, method, details) =>
+  Object.fromEntries(
+    details
+      .filter((d) => run?.method === method && Object.hasOwn(run.settings ?? {}, d.name) && run.settings[d.name] !== d.default)
+      .map((d) => [d.name, run.settings[d.name]]),
+  );
 
 // player(): the one in the Watch tab. words(): the page's language now. decoding(): a live run is under way. sync(): the controls follow.
 export function createChooser({ runs, prompts, player, words, decoding, sync }) {
@@ -26,8 +43,10 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
     // A chip was pressed: [prompt, notice] for the page. A live run or a file stays where it is: then the chip only changes what Run would do.
     async choose(example, method, prompt) {
       const mine = (turn += 1), said = words().player.recordings, entry = entryFor(all, example, method);
-      const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt, what = plainText(words().methods.cards[method]?.proposes ?? "");
-      const who = what && method !== "plain" ? `${capital(words().methods.names[method] ?? method)}: ${lower(what)}` : what;   // plain decoding's own sentence begins with its name
+      const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt;
+      const what = plainText(words().methods.cards[method]?.proposes ?? "");
+      // Plain decoding's own sentence begins with its name.
+      const who = what && method !== "plain" ? `${capital(words().methods.names[method] ?? method)}: ${lower(what)}` : what;
       const notice = (text) => JSON.stringify({ kind: "info", text: [text, who].filter(Boolean).join(" ") });
       const shown = player().trace;
       if (decoding() || (shown.run && shown.source !== "recorded")) return [asked, notice(said.live)];

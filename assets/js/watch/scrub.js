@@ -5,8 +5,9 @@ const COLOUR = { accepted: "var(--ss-acc)", recovered: "var(--ss-res)", bonus: "
 
 // Pure: a stack of equal segments, bottom first, as one CSS gradient.
 export function stack(kinds) {
-  const n = kinds.length || 1;
-  return `linear-gradient(to top, ${kinds.map((k, i) => `${COLOUR[k]} ${((100 * i) / n).toFixed(2)}% ${((100 * (i + 1)) / n).toFixed(2)}%`).join(", ") || "transparent 0 100%"})`;
+  const at = (i) => `${((100 * i) / kinds.length).toFixed(2)}%`;
+  const segments = kinds.map((kind, i) => `${COLOUR[kind]} ${at(i)} ${at(i + 1)}`);
+  return `linear-gradient(to top, ${segments.join(", ") || "transparent 0 100%"})`;
 }
 
 export function createScrub(words, onRound) {
@@ -35,7 +36,8 @@ export function createScrub(words, onRound) {
   }
   function draw({ trace, step }) {
     if (at !== step.r) {   // only the bars between the two places change
-      for (let r = Math.max(0, Math.min(at, step.r)); r <= Math.max(at, step.r); r++) drawn[r].node.className = r === step.r ? "ss-cur" : r > step.r ? "ss-later" : "";
+      for (let r = Math.max(0, Math.min(at, step.r)); r <= Math.max(at, step.r); r++)
+        drawn[r].node.className = r === step.r ? "ss-cur" : r > step.r ? "ss-later" : "";
       at = step.r;
     }
     set(root, { "aria-valuenow": step.r, "aria-valuetext": words.bar(step.r, trace.rounds[step.r]) });

@@ -26,7 +26,9 @@ function download(name, type, text) {
 
 // get: () => {trace, ndjson, place}. link: () => address or null (offline). open(ndjson). page: {script, styles} or null.
 export function createShare(words, { get, open, link = null, present = null }) {
-  const w = words.share, note = el("p", { class: "ss-note", role: "status" }), fallback = el("textarea", { class: "ss-copybox", readonly: true, rows: "2", hidden: true, "aria-label": w.copyFailed });
+  const w = words.share;
+  const note = el("p", { class: "ss-note", role: "status" });
+  const fallback = el("textarea", { class: "ss-copybox", readonly: true, rows: "2", hidden: true, "aria-label": w.copyFailed });
   const file = el("input", { type: "file", accept: ".json,.ndjson,application/json", class: "ss-vh", tabindex: "-1", "aria-hidden": "true" });
   const button = (name, act) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick: act });
   const tell = (text) => say(note, text);
@@ -53,15 +55,42 @@ export function createShare(words, { get, open, link = null, present = null }) {
     tell(w.opened(short(chosen.name, 60)));
   }
   function savePage() {
-    const { trace, ndjson, place } = get(), script = document.getElementById("ss-bundle")?.textContent ?? "", styles = document.getElementById("ss-styles")?.textContent ?? document.querySelector("style")?.textContent ?? "";
+    const { trace, ndjson, place } = get();
+    const script = document.getElementById("ss-bundle")?.textContent ?? "";
+    const styles = document.getElementById("ss-styles")?.textContent ?? document.querySelector("style")?.textContent ?? "";
     const dark = document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
-    download(fileName(trace, "html"), "text/html", htmlPage({ script, styles, ndjson, lang: words.lang, place, title: `Specscope: ${oneLine(String(trace.run?.prompt ?? ""), 60)}`, dark }));
+    download(
+      fileName(trace, "html"),
+      "text/html",
+      htmlPage({ script, styles, ndjson, lang: words.lang, place, title: `Specscope: ${oneLine(String(trace.run?.prompt ?? ""), 60)}`, dark }),
+    );
     tell(w.saved);
   }
-  const buttons = [link && button("link", () => { if (get().trace.name) give(link(), w.linkCopied); else tell(w.linkNone); }),
-    button("command", () => { const c = commandFor(get().trace); if (c === null) tell(w.commandNone); else give(c, w.commandCopied); }), button("open", () => file.click()),
-    button("save", () => { const { trace, ndjson } = get(); download(fileName(trace, "json"), "application/json", toFile(ndjson)); tell(w.saved); }), button("html", savePage), present && button("present", present)];
-  const root = el("section", { class: "ss-share", "aria-label": w.title }, el("div", { class: "ss-sharerow" }, ...buttons.filter(Boolean), file), note, fallback);
+  const buttons = [
+    link &&
+      button("link", () => {
+        if (get().trace.name) give(link(), w.linkCopied);
+        else tell(w.linkNone);
+      }),
+    button("command", () => {
+      const c = commandFor(get().trace);
+      if (c === null) tell(w.commandNone);
+      else give(c, w.commandCopied);
+    }),
+    button("open", () => file.click()),
+    button("save", () => {
+      const { trace, ndjson } = get();
+      download(fileName(trace, "json"), "application/json", toFile(ndjson));
+      tell(w.saved);
+    }),
+    button("html", savePage),
+    present && button("present", present),
+  ];
+  const root = el("section", { class: "ss-share", "aria-label": w.title },
+    el("div", { class: "ss-sharerow" }, ...buttons.filter(Boolean), file),
+    note,
+    fallback,
+  );
   root.addEventListener("dragover", (e) => e.preventDefault());
   root.addEventListener("drop", (e) => { e.preventDefault(); if (e.dataTransfer?.files[0]) take(e.dataTransfer.files[0]); });
   return { root, take };

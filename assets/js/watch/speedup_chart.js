@@ -31,10 +31,30 @@ export function raceFigure(data, c, words) {
   const line = (xy, name, l) => ({ type: "scatter", mode: "lines", x: xy.x, y: xy.y, name, line: l, hovertemplate: hover });
   const traces = [line(data.spec, words.spec, { color: c.acc, width: 3, shape: "linear" }),
     line(data.plain, data.measured ? words.plain : words.plainEstimate, { color: c.dis, width: 2.5, dash: data.measured ? "solid" : "dash" })];
-  const axis = { gridcolor: c.line, zeroline: false, linecolor: c.line, tickfont: { size: 11, color: c.soft }, fixedrange: true, rangemode: "tozero", nticks: 5 };
-  const layout = { template: null, separators: `${decimal()} `, height: HEIGHT, margin: MARGIN, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: c.font, color: c.ink, size: 12 },
-    xaxis: { ...axis, ticksuffix: ` ${words.second}`, showgrid: false, title: { text: words.x, font: { size: 11, color: c.soft }, standoff: 6 } }, yaxis: { ...axis, title: { text: words.y, font: { size: 11, color: c.soft }, standoff: 6 } },
-    legend: { x: 1, y: 0.03, xanchor: "right", yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: 11.5, color: c.ink } }, hovermode: "closest", hoverlabel: { font: { family: c.font } }, uirevision: "race" };
+  const axis = {
+    gridcolor: c.line,
+    zeroline: false,
+    linecolor: c.line,
+    tickfont: { size: 11, color: c.soft },
+    fixedrange: true,
+    rangemode: "tozero",
+    nticks: 5,
+  };
+  const layout = {
+    template: null,
+    separators: `${decimal()} `,
+    height: HEIGHT,
+    margin: MARGIN,
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: c.font, color: c.ink, size: 12 },
+    xaxis: { ...axis, ticksuffix: ` ${words.second}`, showgrid: false, title: { text: words.x, font: { size: 11, color: c.soft }, standoff: 6 } },
+    yaxis: { ...axis, title: { text: words.y, font: { size: 11, color: c.soft }, standoff: 6 } },
+    legend: { x: 1, y: 0.03, xanchor: "right", yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: 11.5, color: c.ink } },
+    hovermode: "closest",
+    hoverlabel: { font: { family: c.font } },
+    uirevision: "race",
+  };
   return { traces, layout };
 }
 
@@ -45,7 +65,10 @@ export function dotAt(now, { x, y, width }) {
 }
 
 export function createRace(words, loadPlotly) {
-  const sub = el("p", { class: "ss-sub" }), plot = el("div", { class: "ss-plot" }), dot = el("i", { class: "ss-plotdot", "aria-hidden": "true", hidden: true }), note = el("p", { class: "ss-note" });
+  const sub = el("p", { class: "ss-sub" });
+  const plot = el("div", { class: "ss-plot" });
+  const dot = el("i", { class: "ss-plotdot", "aria-hidden": "true", hidden: true });
+  const note = el("p", { class: "ss-note" });
   const root = el("section", { class: "ss-race" }, el("h3", { text: words.race.title }), sub, el("div", { class: "ss-racebox" }, plot, dot), note);
   let Plotly = null, lines = null, now = null, axes = null, queued = false, sized = null, painted = 0, bare = !loadPlotly;
   const colours = () => {
@@ -70,11 +93,25 @@ export function createRace(words, loadPlotly) {
     const [x, y] = dotAt(now, axes);
     dot.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
   }
-  const queue = () => { if (!queued) { queued = true; setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + LAG - performance.now())); } };
+  const queue = () => {
+    if (!queued) {
+      queued = true;
+      setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + LAG - performance.now()));
+    }
+  };
   function drawRun(trace) {
     const running = trace.source === "live" && trace.totals && trace.totals.stop !== "cancelled";
     lines = raceLines(trace);
-    say(sub, lines.measured ? words.race.measured : running ? words.race.running(trace.progress) : lines.plain.x.length > 1 ? words.race.estimate : words.race.alone);
+    say(
+      sub,
+      lines.measured
+        ? words.race.measured
+        : running
+          ? words.race.running(trace.progress)
+          : lines.plain.x.length > 1
+            ? words.race.estimate
+            : words.race.alone,
+    );
     queue();
   }
   function draw({ trace, step }) {

@@ -4,7 +4,11 @@ import { frame, label, line, linear, ticksTo } from "../page/charts.js";
 import { upTo } from "../page/numbers.js";
 
 export function raceSvg(data, width, words) {
-  const last = (a) => a.at(-1) ?? 0, topX = Math.max(last(data.spec.x), last(data.plain.x), 1e-3), most = Math.max(last(data.spec.y), last(data.plain.y), 1), step = ticksTo(most, 4)[1] ?? most, topY = Math.ceil(most / step) * step;
+  const last = (a) => a.at(-1) ?? 0;
+  const topX = Math.max(last(data.spec.x), last(data.plain.x), 1e-3);
+  const most = Math.max(last(data.spec.y), last(data.plain.y), 1);
+  const step = ticksTo(most, 4)[1] ?? most;
+  const topY = Math.ceil(most / step) * step;
   const xs = ticksTo(topX, 4), ys = ticksTo(topY, 4);
   return frame({ width, height: 250, label: words.label(last(data.spec.y), last(data.plain.y)), margin: { l: 34, r: 10, t: 26 },
     x: { make: (range) => linear([0, topX], range), ticks: xs, label: (t) => `${upTo(t, 2)} ${words.second}`, title: words.x },

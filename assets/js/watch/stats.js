@@ -6,8 +6,18 @@ import { passSpread, roundCost, speedup, tally, UNEVEN } from "../trace/tally.js
 // Pure: what the four figures say for a trace as far as it has come.
 export function headline(trace, words) {
   const t = tally(trace), s = speedup(trace), cost = roundCost(trace), plainOnly = t.rounds > 1 && t.drafted === 0;
-  const out = { big: ratio(s.ratio), label: words.speed.none, estimate: false, slow: false, why: "", perRound: t.perRound === null ? "–" : fixed(t.perRound, 2), tested: percent(t.testedRate), testedLabel: words.tested(t),
-    perSecond: rate(t.perSecond), versus: s.plain_s > 0 ? words.versus(rate(s.tokens / s.plain_s)) : "" };
+  const out = {
+    big: ratio(s.ratio),
+    label: words.speed.none,
+    estimate: false,
+    slow: false,
+    why: "",
+    perRound: t.perRound === null ? "–" : fixed(t.perRound, 2),
+    tested: percent(t.testedRate),
+    testedLabel: words.tested(t),
+    perSecond: rate(t.perSecond),
+    versus: s.plain_s > 0 ? words.versus(rate(s.tokens / s.plain_s)) : "",
+  };
   if (plainOnly) return { ...out, big: "1×", label: words.speed.plainRun, versus: "", testedLabel: words.notTested };
   if (s.ratio === null) return out;
   out.slow = s.measured && s.ratio < 1;   // no verdict before plain decoding has a time of its own
@@ -38,9 +48,13 @@ export function soFar(trace, step, settled) {
 
 export function createStats(words) {
   const node = (tag, cls) => el(tag, { class: cls });
-  const big = node("b"), badge = el("em", { class: "ss-badge", text: words.speed.badge, hidden: true }), label = node("span"), why = node("p", "ss-why");
+  const big = node("b");
+  const badge = el("em", { class: "ss-badge", text: words.speed.badge, hidden: true });
+  const label = node("span");
+  const why = node("p", "ss-why");
   const per = node("b"), tested = node("b"), testedLabel = node("span"), second = node("b"), versus = node("small");
-  const soFarNodes = ["ratio", "perRound", "tested", "perSecond"].map((key) => [key, el("span", { class: "ss-sofar" })]), [here1, here2, here3, here4] = soFarNodes.map(([, n]) => n);
+  const soFarNodes = ["ratio", "perRound", "tested", "perSecond"].map((key) => [key, el("span", { class: "ss-sofar" })]);
+  const [here1, here2, here3, here4] = soFarNodes.map(([, n]) => n);
   const form = { ratio, perRound: (x) => fixed(x, 2), tested: percent, perSecond: rate };
   const root = el("div", { class: "ss-stats", role: "group", "aria-label": words.aria.result },
     el("div", { class: "ss-stat ss-big" }, el("div", { class: "ss-bigline" }, big, badge), label, here1),
@@ -52,7 +66,14 @@ export function createStats(words) {
   function drawRun(trace) {
     shown = null;
     const h = headline(trace, words);
-    say(big, h.big); say(label, h.label); say(why, h.why); say(per, h.perRound); say(tested, h.tested); say(testedLabel, h.testedLabel); say(second, h.perSecond); say(versus, h.versus);
+    say(big, h.big);
+    say(label, h.label);
+    say(why, h.why);
+    say(per, h.perRound);
+    say(tested, h.tested);
+    say(testedLabel, h.testedLabel);
+    say(second, h.perSecond);
+    say(versus, h.versus);
     badge.hidden = !h.estimate;
     root.dataset.slow = h.slow ? "yes" : "no";
     root.dataset.estimate = h.estimate ? "yes" : "no";

@@ -8,7 +8,9 @@ import { isTree } from "../trace/trace.js";
 const GHOST_CHARS = 22;
 const ABOVE = 14, EDGE = 8;   // pixels of the box's own above its first line, and what of it (or of the line before) is left in sight after a scroll
 const CLOSING = /^[.,;:!?)\]}'’”"…%]/;   // never at the beginning of a line
-const WORD = 8.6, GHOST = 6.95, OVER = 22;   // about a character of the text and of a ghost, and how far a ghost may stand out over what follows, in pixels
+const WORD = 8.6;
+const GHOST = 6.95;
+const OVER = 22;   // about a character of the text and of a ghost, and how far a ghost may stand out over what follows, in pixels
 
 // Pure: to how many characters a rejected word is cut over a word of `base` characters. A wide ghost would tear a hole into the line, or
 // stand out too far where what follows has none of its own (`free`); the card and the tip have the whole word.
@@ -16,7 +18,8 @@ export const fitGhost = (base, free) => Math.max(5, Math.floor((base * WORD + (f
 
 export function createTextView(words, onPick) {
   const tip = el("div", { class: "ss-tip", role: "tooltip", hidden: true });
-  const box = el("div", { class: "ss-text", role: "group", "aria-label": words.aria.text, dir: "auto" }), given = el("p", { class: "ss-given", dir: "auto", hidden: true });
+  const box = el("div", { class: "ss-text", role: "group", "aria-label": words.aria.text, dir: "auto" });
+  const given = el("p", { class: "ss-given", dir: "auto", hidden: true });
   const root = el("div", { class: "ss-textwrap" }, given, box, tip);
   let groups = [], last = null;
   const lines = createLines(box, () => { clear(); if (last) { draw(last); follow(); } });
@@ -57,18 +60,37 @@ export function createTextView(words, onPick) {
     if (ghosts.length) {
       const rt = el("rt", { "aria-hidden": "true" });   // replaced by a span where it may stand out
       let room = GHOST_CHARS;
-      const base = Array.from(body).length, over = free && ghosts.length === 1 && base <= 20, keep = ghosts.length === 1 ? Math.min(16, fitGhost(base, over)) : 16;
+      const base = Array.from(body).length;
+      const over = free && ghosts.length === 1 && base <= 20;
+      const keep = ghosts.length === 1 ? Math.min(16, fitGhost(base, over)) : 16;
       ghosts.forEach((g, k) => {
         const text = short(g.text.trim() || g.text, keep);
         if (room < 0) return;
         room -= text.length + 1;
         const more = room < 0 && k > 0;   // the cards name every draft; above the line the first few are enough
-        rt.append(el("span", { class: "ss-ghost", "data-kind": g.verdict, ...(more ? { text: `+${ghosts.length - k}` } : { text, "data-i": places[k], "data-label": words.tokenLabel(g.text, g.verdict, g) }) }));
+        rt.append(
+          el("span", {
+            class: "ss-ghost",
+            "data-kind": g.verdict,
+            ...(more ? { text: `+${ghosts.length - k}` } : { text, "data-i": places[k], "data-label": words.tokenLabel(g.text, g.verdict, g) }),
+          }),
+        );
         if (more) room = -1;
       });
-      inner = over ? el("span", { class: "ss-over" }, mark, el("span", { class: "ss-ghosts", "aria-hidden": "true" }, ...rt.childNodes)) : el("ruby", { class: base <= 20 ? "ss-short" : null }, mark, rt);   // a short word never breaks
+      inner = over
+        ? el("span", { class: "ss-over" }, mark, el("span", { class: "ss-ghosts", "aria-hidden": "true" }, ...rt.childNodes))
+        : el("ruby", { class: base <= 20 ? "ss-short" : null }, mark, rt);   // a short word never breaks
     }
-    const attrs = { class: "ss-tok", role: "button", tabindex: "-1", "data-kind": kind, "data-r": r, "data-i": i, "aria-label": label, "data-joined": !lead && CLOSING.test(body) };
+    const attrs = {
+      class: "ss-tok",
+      role: "button",
+      tabindex: "-1",
+      "data-kind": kind,
+      "data-r": r,
+      "data-i": i,
+      "aria-label": label,
+      "data-joined": !lead && CLOSING.test(body),
+    };
     return el("span", attrs, lead, inner, breaks);
   }
 
@@ -83,7 +105,18 @@ export function createTextView(words, onPick) {
         ghosts = chain ? refused.concat(past ? [] : round.drafted.filter((x) => x.verdict === "not_reached")) : refused.slice(-1);
       }
       const [, why] = words.settled(e.kind, round.drafted[0]?.u === null);
-      out.push(token(r, e.text, e.kind, words.tokenLabel(e.text, e.kind, d, why), i, ghosts, Boolean(past && next) && next.kind !== "recovered", ghosts.map((g) => round.drafted.indexOf(g))));
+      out.push(
+        token(
+          r,
+          e.text,
+          e.kind,
+          words.tokenLabel(e.text, e.kind, d, why),
+          i,
+          ghosts,
+          Boolean(past && next) && next.kind !== "recovered",
+          ghosts.map((g) => round.drafted.indexOf(g)),
+        ),
+      );
     });
     return out;
   }
@@ -102,9 +135,15 @@ export function createTextView(words, onPick) {
   function follow() {
     const node = groups[last?.step.r]?.node;
     if (box.scrollHeight <= box.clientHeight || !node) return;
-    const a = node.getBoundingClientRect(), b = box.getBoundingClientRect(), zoom = b.height / box.offsetHeight, size = parseFloat(getComputedStyle(box).lineHeight);
+    const a = node.getBoundingClientRect();
+    const b = box.getBoundingClientRect();
+    const zoom = b.height / box.offsetHeight;
+    const size = parseFloat(getComputedStyle(box).lineHeight);
     const lineAt = (y) => Math.floor(((y - b.top) / zoom + box.scrollTop - ABOVE) / size);
-    const first = lineAt(a.top + 14 * zoom), end = lineAt(a.bottom - 8 * zoom), shown = Math.max(0, Math.round((box.scrollTop - EDGE) / size)), fit = Math.max(1, Math.floor((box.clientHeight - ABOVE) / size));
+    const first = lineAt(a.top + 14 * zoom);
+    const end = lineAt(a.bottom - 8 * zoom);
+    const shown = Math.max(0, Math.round((box.scrollTop - EDGE) / size));
+    const fit = Math.max(1, Math.floor((box.clientHeight - ABOVE) / size));
     const to = first < shown ? first : end >= shown + fit ? Math.min(first, end - fit + 1) : shown;
     if (to !== shown) box.scrollTop = to > 0 ? to * size + EDGE : 0;
     lines.see(last.step.r);
@@ -123,7 +162,8 @@ export function createTextView(words, onPick) {
       const g = groups[r] ?? lines.group(), after = rounds[r + 1]?.emitted[0]?.kind === "recovered";
       groups[r] = g;
       if (g.key !== key || g.round !== round || (g.after !== after && !whole)) {
-        const focused = g.tokens().indexOf(document.activeElement), tokens = whole ? current(r, round, step) : emitted(r, round, round.emitted.length, true, rounds[r + 1]?.emitted[0]);
+        const focused = g.tokens().indexOf(document.activeElement);
+        const tokens = whole ? current(r, round, step) : emitted(r, round, round.emitted.length, true, rounds[r + 1]?.emitted[0]);
         g.fill(tokens, { whole, first: r === 0 });
         Object.assign(g, { key, round, after, haunted: whole && tokens.some((t) => t.querySelector(".ss-ghost")), state: "" });
         if (focused >= 0) tokens[Math.min(focused, tokens.length - 1)]?.focus();

@@ -20,7 +20,8 @@ export function blockStarts(spans, least) {
 
 const endsLine = (token) => Boolean(token?.textContent.endsWith("\n"));
 // The space before a token's text, where there is one.
-const space = (token) => (token?.firstChild instanceof Text && token.childNodes.length > 1 && !token.firstChild.data.trim() ? token.firstChild : null);
+const space = (token) =>
+  token?.firstChild instanceof Text && token.childNodes.length > 1 && !token.firstChild.data.trim() ? token.firstChild : null;
 
 // The tokens of one round: one span, and a further one in each block that begins within it (`at`: with which token).
 function createGroup() {
@@ -63,9 +64,15 @@ export function createLines(box, resized) {
   function cut(groups) {
     width = `${box.clientWidth} ${font()}`;
     if (RTL.test(box.textContent)) { uncut = false; return; }
-    const at = box.getBoundingClientRect(), zoom = at.height / box.offsetHeight, middle = (r) => (r.top + r.bottom) / 2, each = groups.map((g) => g.tokens());
+    const at = box.getBoundingClientRect();
+    const zoom = at.height / box.offsetHeight;
+    const middle = (r) => (r.top + r.bottom) / 2;
+    const each = groups.map((g) => g.tokens());
     line = parseFloat(getComputedStyle(box).lineHeight) || 40;
-    const spans = each.flat().map((t) => { const r = t.querySelector(".ss-mark").getClientRects(); return r.length ? [middle(r[0]), middle(r[r.length - 1])] : null; });
+    const spans = each.flat().map((t) => {
+      const r = t.querySelector(".ss-mark").getClientRects();
+      return r.length ? [middle(r[0]), middle(r[r.length - 1])] : null;
+    });
     const starts = blockStarts(spans, LEAST * line * zoom);
     const measured = starts.map((k) => ((spans[k]?.[0] ?? at.top) - at.top) / zoom + box.scrollTop - line / 2);
     seen = box.scrollTop + (height = box.clientHeight);
@@ -74,7 +81,9 @@ export function createLines(box, resized) {
     tops = measured;
     let k = 0, now = block();
     places = groups.map((g, r) => {
-      const begins = k > 0 && starts.includes(k), within = starts.filter((s) => s > k && s < k + each[r].length).map((s) => s - k), gap = begins && !endsLine(each[r - 1].at(-1));
+      const begins = k > 0 && starts.includes(k);
+      const within = starts.filter((s) => s > k && s < k + each[r].length).map((s) => s - k);
+      const gap = begins && !endsLine(each[r - 1].at(-1));
       if (gap) now.append(g.lead);   // a space at which a line was broken ends that line: at the beginning of a block it would be seen
       if (begins) now = block();
       now.append(gap ? "" : g.lead, g.node);
@@ -96,7 +105,12 @@ export function createLines(box, resized) {
   }
   // The box as it has been scrolled.
   function see(r) { seen = box.scrollTop + (height = box.clientHeight); hold(r); }
-  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => { if (!uncut && box.clientWidth && `${box.clientWidth} ${font()}` !== width) resized(); });
+  const watch =
+    typeof ResizeObserver === "undefined"
+      ? null
+      : new ResizeObserver(() => {
+          if (!uncut && box.clientWidth && `${box.clientWidth} ${font()}` !== width) resized();
+        });
   watch?.observe(box);
   return { cut, hold, see, group, reset, get uncut() { return uncut && box.clientWidth > 0; }, destroy() { watch?.disconnect(); } };
 }

@@ -33,14 +33,39 @@ export function clockWindow(trace, r, whole) {
 export function createTimeline(words, onRound) {
   let whole = false, key = "", lastView = null;
   const sub = el("p", { class: "ss-sub" });
-  const button = (w, label) => el("button", { type: "button", class: "ss-seg", text: label, onclick: () => { whole = w; if (lastView) draw(lastView, true); } });
+  const button = (w, label) =>
+    el("button", {
+      type: "button",
+      class: "ss-seg",
+      text: label,
+      onclick: () => {
+        whole = w;
+        if (lastView) draw(lastView, true);
+      },
+    });
   const near = button(false, words.timeline.near), all = button(true, words.timeline.whole);
   const band = svg("rect", { y: 0, height: 84, rx: 4, class: "ss-band" }), bars = [];   // kept from step to step
-  const chart = svg("svg", { class: "ss-lanes", role: "img", height: 84, width: "100%", onclick: (e) => { if (e.target.dataset.r) onRound(Number(e.target.dataset.r)); } });
+  const chart = svg("svg", {
+    class: "ss-lanes",
+    role: "img",
+    height: 84,
+    width: "100%",
+    onclick: (e) => {
+      if (e.target.dataset.r) onRound(Number(e.target.dataset.r));
+    },
+  });
   const axisFrom = el("span"), axisTo = el("span"), axis = el("div", { class: "ss-axis" }, axisFrom, axisTo);
-  const names = el("div", { class: "ss-lanenames", "aria-hidden": "true" }, ...["draft", "target", "plain"].map((n) => el("span", { text: words.timeline[n] })));
-  const root = el("section", { class: "ss-timeline" }, el("div", { class: "ss-headrow" }, el("h3", { text: words.timeline.title }), sub, el("span", { class: "ss-segs", role: "group", "aria-label": words.timeline.title }, near, all)),
-    el("div", { class: "ss-lanerow" }, names, el("div", { class: "ss-lanebox" }, chart, axis)));
+  const names = el("div", { class: "ss-lanenames", "aria-hidden": "true" },
+    ...["draft", "target", "plain"].map((n) => el("span", { text: words.timeline[n] })),
+  );
+  const root = el("section", { class: "ss-timeline" },
+    el("div", { class: "ss-headrow" },
+      el("h3", { text: words.timeline.title }),
+      sub,
+      el("span", { class: "ss-segs", role: "group", "aria-label": words.timeline.title }, near, all),
+    ),
+    el("div", { class: "ss-lanerow" }, names, el("div", { class: "ss-lanebox" }, chart, axis)),
+  );
 
   function draw(view, force = false) {
     lastView = view;
@@ -57,7 +82,13 @@ export function createTimeline(words, onRound) {
       const a = x(s.a), w = x(s.b) - a;
       if (w <= 0) return;
       if (used === bars.length) bars.push(svg("rect", { height: 17, rx: 3 }));
-      set(bars[used++], { x: `${a.toFixed(3)}%`, width: `${Math.max(0.12, w - Math.min(0.16, w / 5)).toFixed(3)}%`, y, class: `${cls}${s.r === step.r ? " ss-cur" : ""}`, "data-r": s.r });
+      set(bars[used++], {
+        x: `${a.toFixed(3)}%`,
+        width: `${Math.max(0.12, w - Math.min(0.16, w / 5)).toFixed(3)}%`,
+        y,
+        class: `${cls}${s.r === step.r ? " ss-cur" : ""}`,
+        "data-r": s.r,
+      });
     };
     const lo = step.r ? trace.rounds[step.r - 1].elapsed_s : 0, hi = trace.rounds[step.r].elapsed_s;
     set(band, { x: `${x(lo)}%`, width: `${Math.max(0.2, x(hi) - x(lo))}%` });

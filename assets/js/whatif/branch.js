@@ -16,15 +16,33 @@ export function tooMuch(request, words) {
 
 export function createBranch(words, send) {
   const choice = el("select", { class: "ss-force", "aria-label": words.force }), note = el("p", { class: "ss-note", role: "status" });
-  const text = el("textarea", { class: "ss-sofartext", rows: "3", dir: "auto", "aria-label": words.edit, maxlength: MOST_CHARS }), go = (label, act) => el("button", { type: "button", class: "ss-btn ss-wide", text: label, onclick: act });
-  const root = el("section", { class: "ss-wbranch" }, el("h3", { text: words.title }), el("p", { class: "ss-sub", text: words.lead }),
-    send && el("div", { class: "ss-branchgrid" }, el("div", {}, el("label", { class: "ss-label" }, words.force, choice), go(words.go, () => submit("force"))), el("div", {}, el("label", { class: "ss-label" }, words.edit, text), go(words.goText, () => submit("text")))), note);
+  const text = el("textarea", { class: "ss-sofartext", rows: "3", dir: "auto", "aria-label": words.edit, maxlength: MOST_CHARS });
+  const go = (label, act) => el("button", { type: "button", class: "ss-btn ss-wide", text: label, onclick: act });
+  const root = el("section", { class: "ss-wbranch" },
+    el("h3", { text: words.title }),
+    el("p", { class: "ss-sub", text: words.lead }),
+    send &&
+      el("div", { class: "ss-branchgrid" },
+        el("div", {},
+          el("label", { class: "ss-label" }, words.force, choice),
+          go(words.go, () => submit("force")),
+        ),
+        el("div", {},
+          el("label", { class: "ss-label" }, words.edit, text),
+          go(words.goText, () => submit("text")),
+        ),
+      ),
+    note,
+  );
   let place = null, shown = "";
 
   function submit(how) {
     if (!place) return;
     const { trace, r, table } = place, k = Number(choice.value);
-    const request = how === "text" ? branchRequest(trace, r, table.after, { text: text.value }) : branchRequest(trace, r, table.after, { forced: { id: table.ids[k], text: table.texts[k] } });
+    const request =
+      how === "text"
+        ? branchRequest(trace, r, table.after, { text: text.value })
+        : branchRequest(trace, r, table.after, { forced: { id: table.ids[k], text: table.texts[k] } });
     const refusal = tooMuch(request, words);
     say(note, refusal ?? "");
     if (!refusal) send(request);
@@ -33,7 +51,12 @@ export function createBranch(words, send) {
     place = table ? { trace, r, table } : null;
     root.hidden = !table || !send;
     if (!table || !send) return;
-    choice.replaceChildren(...table.ids.map((_, k) => k).sort((a, b) => (table.p?.[b] ?? 0) - (table.p?.[a] ?? 0)).map((k) => el("option", { value: k, text: `${short(table.texts[k], 24)}  p ${prob(table.p?.[k])}` })));
+    choice.replaceChildren(
+      ...table.ids
+        .map((_, k) => k)
+        .sort((a, b) => (table.p?.[b] ?? 0) - (table.p?.[a] ?? 0))
+        .map((k) => el("option", { value: k, text: `${short(table.texts[k], 24)}  p ${prob(table.p?.[k])}` })),
+    );
     const next = branchRequest(trace, r, table.after).shown;
     if (text.value === shown || document.activeElement !== text) text.value = shown = next.slice(-MOST_CHARS);
   }

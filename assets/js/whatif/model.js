@@ -12,7 +12,16 @@ const LENGTHS = 10;
 // `share` is what two laws agree on in it, as a part of the smaller mass: one for a token, less for many tokens together.
 export function sandbox(table, { drafted = null, drawn = null, limit = LISTED } = {}) {
   if (!table || !Array.isArray(table.p) || !Array.isArray(table.q)) return null;
-  const all = table.ids.map((id, k) => ({ id, text: table.texts[k], p: table.p[k] ?? 0, q: table.q[k] ?? 0, lp: finite(table.logit_p?.[k]), lq: finite(table.logit_q?.[k]), others: false, share: 1 }));
+  const all = table.ids.map((id, k) => ({
+    id,
+    text: table.texts[k],
+    p: table.p[k] ?? 0,
+    q: table.q[k] ?? 0,
+    lp: finite(table.logit_p?.[k]),
+    lq: finite(table.logit_q?.[k]),
+    others: false,
+    share: 1,
+  }));
   const weight = (c) => Math.max(c.p, c.q) + (c.id === drafted ? 4 : c.id === drawn ? 2 : 0);
   const kept = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, limit));
   const cats = all.filter((c) => kept.has(c)), hidden = all.filter((c) => !kept.has(c));
@@ -98,9 +107,12 @@ export function lengths(trace, load = 0, most = LENGTHS) {
   const seen = byPosition(trace);
   if (!seen.length) return null;
   const alpha = tally(trace).testedRate ?? 0, chance = [];
-  for (let i = 0; i < most; i++) chance.push(seen[i] ? Math.min(seen[i].accepted / seen[i].drafted, chance[i - 1] ?? 1) : (chance[i - 1] ?? 1) * alpha);
+  for (let i = 0; i < most; i++)
+    chance.push(seen[i] ? Math.min(seen[i].accepted / seen[i].drafted, chance[i - 1] ?? 1) : (chance[i - 1] ?? 1) * alpha);
   const costs = trace.run?.costs ?? {}, r = ratios({ passes: costs.verify_s, draft: finite(costs.draft_step_s) ?? 0 }), real = roundCost(trace);
-  const drafts = seen.reduce((s, x) => s + x.drafted, 0) / seen[0].drafted, own = Math.min(most, Math.round(drafts)), formed = r ? own * r.c + r.v(own) : 0;   // the length at which the row is the run itself
+  const drafts = seen.reduce((s, x) => s + x.drafted, 0) / seen[0].drafted;
+  const own = Math.min(most, Math.round(drafts));
+  const formed = r ? own * r.c + r.v(own) : 0;   // the length at which the row is the run itself
   const stretch = real && formed > 0 ? real.cost / formed : 1;
   const pass = r && filled((k) => stretch * r.v(k), load);
   let tokens = 1;
@@ -110,7 +122,17 @@ export function lengths(trace, load = 0, most = LENGTHS) {
     return { k: i + 1, chance: x, measured: Boolean(seen[i]), tokens, cost, speed: cost ? tokens / cost : null };
   });
   const best = r ? rows.reduce((b, x) => (x.speed > b.speed ? x : b)).k : null;
-  return { rows, best, alpha, measured: seen.length, cost: real?.cost ?? null, drafts, own, tree: trace.rounds.some(isTree), timed: Boolean(trace.plain) };
+  return {
+    rows,
+    best,
+    alpha,
+    measured: seen.length,
+    cost: real?.cost ?? null,
+    drafts,
+    own,
+    tree: trace.rounds.some(isTree),
+    timed: Boolean(trace.plain),
+  };
 }
 
 // The ids and texts of the output before a table's position: rounds before, then the drafted path down to `after`.
@@ -122,9 +144,17 @@ export function outputBefore(trace, r, after) {
 
 // What the server is asked for a live branch: output so far as ids and as text behind them.
 export function branchRequest(trace, r, after, { forced = null, text = null } = {}) {
-  const ids = trace.run?.prompt_ids, base = trace.branch?.base ?? (Array.isArray(ids) ? ids.length : 0), given = Array.isArray(ids) ? ids.slice(base) : [];
+  const ids = trace.run?.prompt_ids;
+  const base = trace.branch?.base ?? (Array.isArray(ids) ? ids.length : 0);
+  const given = Array.isArray(ids) ? ids.slice(base) : [];
   const before = outputBefore(trace, r, after), prompt = typeof trace.run?.prompt === "string" ? trace.run.prompt : null;
   const shown = (trace.branch?.text ?? "") + before.map((t) => t.text).join("");
   if (text !== null) return { prompt, base, after_ids: [], after_text: text, shown: text };
-  return { prompt, base, after_ids: [...given, ...before.map((t) => t.id), ...(forced ? [forced.id] : [])], after_text: "", shown: shown + (forced ? forced.text : "") };
+  return {
+    prompt,
+    base,
+    after_ids: [...given, ...before.map((t) => t.id), ...(forced ? [forced.id] : [])],
+    after_text: "",
+    shown: shown + (forced ? forced.text : ""),
+  };
 }

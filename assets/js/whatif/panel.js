@@ -13,17 +13,79 @@ import { probLong } from "../page/numbers.js";
 export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
   const w = words.whatif, at = el("p", { class: "ss-sub" }), body = el("div", { class: "ss-whatif" });
   const laws = createLaws(w.laws, (p, q) => { cats = withLaw(withLaw(cats, "p", p), "q", q); touched = true; show(); });
-  const slider = el("input", { type: "range", class: "ss-u", min: 0, max: 1, step: 0.001, "aria-label": w.u.label, oninput: () => { u = Number(slider.value); show(); } });
-  const verdict = el("p", { class: "ss-say2", "aria-live": "polite" }), was = el("p", { class: "ss-note" }), uName = el("output", { class: "ss-uvalue" });
-  const heat = el("input", { type: "range", class: "ss-heat", min: 0, max: 2, step: 0.05, "aria-label": w.temperature.title, oninput: () => warm(Number(heat.value)) }), heatName = el("output", {}), heatNote = el("p", { class: "ss-note" });
-  const overlapLine = el("p", { class: "ss-note ss-overlapline" }), reset = el("button", { type: "button", class: "ss-btn ss-wide", text: w.reset, onclick: () => { start(); show(); } });
-  const roll = createRoll(w.roll, tell), length = createLength(w.length, tell), branch = createBranch(w.branch, send), none = el("p", { class: "ss-sub", text: w.none });
+  const slider = el("input", {
+    type: "range",
+    class: "ss-u",
+    min: 0,
+    max: 1,
+    step: 0.001,
+    "aria-label": w.u.label,
+    oninput: () => {
+      u = Number(slider.value);
+      show();
+    },
+  });
+  const verdict = el("p", { class: "ss-say2", "aria-live": "polite" });
+  const was = el("p", { class: "ss-note" });
+  const uName = el("output", { class: "ss-uvalue" });
+  const heat = el("input", {
+    type: "range",
+    class: "ss-heat",
+    min: 0,
+    max: 2,
+    step: 0.05,
+    "aria-label": w.temperature.title,
+    oninput: () => warm(Number(heat.value)),
+  });
+  const heatName = el("output", {});
+  const heatNote = el("p", { class: "ss-note" });
+  const overlapLine = el("p", { class: "ss-note ss-overlapline" });
+  const reset = el("button", {
+    type: "button",
+    class: "ss-btn ss-wide",
+    text: w.reset,
+    onclick: () => {
+      start();
+      show();
+    },
+  });
+  const roll = createRoll(w.roll, tell);
+  const length = createLength(w.length, tell);
+  const branch = createBranch(w.branch, send);
+  const none = el("p", { class: "ss-sub", text: w.none });
   const places = el("div", { class: "ss-wgrid" },
-    el("section", { class: "ss-wu" }, el("h3", { text: w.u.title }), el("p", { class: "ss-sub", text: w.u.how }), el("div", { class: "ss-urow" }, slider, uName), verdict, was), roll.root,
-    el("section", { class: "ss-wlaws" }, el("div", { class: "ss-headrow" }, el("h3", { text: w.laws.title }), reset), el("p", { class: "ss-sub", text: w.laws.how }), laws.root, overlapLine,
-      el("label", { class: "ss-heatrow" }, el("span", { text: w.temperature.title }), heat, heatName), heatNote));
+    el("section", { class: "ss-wu" },
+      el("h3", { text: w.u.title }),
+      el("p", { class: "ss-sub", text: w.u.how }),
+      el("div", { class: "ss-urow" }, slider, uName),
+      verdict,
+      was,
+    ),
+    roll.root,
+    el("section", { class: "ss-wlaws" },
+      el("div", { class: "ss-headrow" }, el("h3", { text: w.laws.title }), reset),
+      el("p", { class: "ss-sub", text: w.laws.how }),
+      laws.root,
+      overlapLine,
+      el("label", { class: "ss-heatrow" }, el("span", { text: w.temperature.title }), heat, heatName),
+      heatNote,
+    ),
+  );
   body.append(none, places, length.root, branch.root);
-  const root = el("details", { class: "ss-panel ss-whatifpanel", ontoggle: () => { if (root.open && view) draw(view, true); tell(); } }, el("summary", {}, el("h2", { text: w.title })), el("p", { class: "ss-sub ss-wlead", text: w.lead }), at, body);
+  const root = el(
+    "details",
+    {
+      class: "ss-panel ss-whatifpanel",
+      ontoggle: () => {
+        if (root.open && view) draw(view, true);
+        tell();
+      },
+    },
+    el("summary", {}, el("h2", { text: w.title })),
+    el("p", { class: "ss-sub ss-wlead", text: w.lead }),
+    at,
+    body,
+  );
   let view = null, key = "", box = null, cats = [], u = 0.5, d = null, t = 0, touched = false, overlap = null, rolledFor = null;
 
   function tell() { changed(); }
@@ -48,11 +110,21 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     slider.value = u;
     slider.style.setProperty("--ss-keep", `${percentU.toFixed(2)}%`);
     say(uName, `u ${probLong(u)}`);
-    const sentence = j.threshold === null ? w.u.impossible : j.certain ? w.u.certain(j.threshold) : w.u[j.verdict === "accepted" ? "kept" : "rejected"](u, j.threshold);
+    const sentence =
+      j.threshold === null
+        ? w.u.impossible
+        : j.certain
+          ? w.u.certain(j.threshold)
+          : w.u[j.verdict === "accepted" ? "kept" : "rejected"](u, j.threshold);
     say(verdict, sentence);
     slider.setAttribute("aria-valuetext", sentence);
     verdict.dataset.kind = j.verdict ?? "";
-    say(was, [d.u === null ? w.u.wasGreedy : w.u.was(d.u), view.trace.run?.verify === "block" || view.trace.run?.verify === "typical" ? w.u.rule : ""].filter(Boolean).join(" "));
+    say(
+      was,
+      [d.u === null ? w.u.wasGreedy : w.u.was(d.u), view.trace.run?.verify === "block" || view.trace.run?.verify === "typical" ? w.u.rule : ""]
+        .filter(Boolean)
+        .join(" "),
+    );
     laws.draw(s.cats, names());
     const most = ceiling(cats);
     say(overlapLine, [w.laws.overlap(s.overlap), most < 0.98 ? w.laws.most(most) : ""].filter(Boolean).join(" "));
@@ -85,6 +157,28 @@ export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
     if (box) { start(); show(); }
     branch.draw(trace, step.r, table);
   }
-  return { root, draw, length, reset() { key = ""; box = null; },
-    get state() { return { open: root.open, ready: Boolean(box) && root.open, u, verdict: box ? root.dataset.verdict : null, was: d?.verdict ?? null, changedU: Boolean(d) && d.u !== null && Math.abs(u - d.u) > 1e-6, touched, overlap: box ? overlap : null, temperature: t, rolled: roll.rolled, length: length.state }; } };
+  return {
+    root,
+    draw,
+    length,
+    reset() {
+      key = "";
+      box = null;
+    },
+    get state() {
+      return {
+        open: root.open,
+        ready: Boolean(box) && root.open,
+        u,
+        verdict: box ? root.dataset.verdict : null,
+        was: d?.verdict ?? null,
+        changedU: Boolean(d) && d.u !== null && Math.abs(u - d.u) > 1e-6,
+        touched,
+        overlap: box ? overlap : null,
+        temperature: t,
+        rolled: roll.rolled,
+        length: length.state,
+      };
+    },
+  };
 }

@@ -11,8 +11,14 @@ export const ROLLS = 1000;
 const freshSeed = () => Math.floor(Math.random() * 2 ** 32);
 
 export function createRoll(words, changed) {
-  const note = el("p", { class: "ss-note", role: "status", text: words.nothing }), key = el("p", { class: "ss-sub", hidden: true, text: words.band }), body = el("tbody", {}), table = el("table", { class: "ss-rolls", hidden: true },
-    el("caption", { class: "ss-vh", text: words.caption }), el("thead", { class: "ss-vh" }, el("tr", {}, ...words.head.map((h) => el("th", { scope: "col", text: h })))), body);
+  const note = el("p", { class: "ss-note", role: "status", text: words.nothing });
+  const key = el("p", { class: "ss-sub", hidden: true, text: words.band });
+  const body = el("tbody", {});
+  const table = el("table", { class: "ss-rolls", hidden: true },
+    el("caption", { class: "ss-vh", text: words.caption }),
+    el("thead", { class: "ss-vh" }, el("tr", {}, ...words.head.map((h) => el("th", { scope: "col", text: h })))),
+    body,
+  );
   const button = el("button", { type: "button", class: "ss-btn ss-wide ss-roll", text: words.button, onclick: roll });
   const root = el("section", { class: "ss-wroll" }, el("h3", { text: words.title }), note, table, key, button);
   let cats = [], names = [], sim = null;
@@ -27,12 +33,23 @@ export function createRoll(words, changed) {
     table.hidden = key.hidden = !sim;
     say(button, sim ? words.again : words.button);
     if (!sim) { say(note, words.nothing); return; }
-    const law = sim.law(), p = cats.map((c) => c.p), bounds = p.map((x) => binomialBand(sim.n, x).map((k) => k / sim.n)), top = Math.max(...law, ...bounds.map((b) => b[1]), 1e-9), w = (x) => `${((100 * x) / top).toFixed(2)}%`;
+    const law = sim.law();
+    const p = cats.map((c) => c.p);
+    const bounds = p.map((x) => binomialBand(sim.n, x).map((k) => k / sim.n));
+    const top = Math.max(...law, ...bounds.map((b) => b[1]), 1e-9);
+    const w = (x) => `${((100 * x) / top).toFixed(2)}%`;
     body.replaceChildren(...cats.map((c, i) => {
       const kept = sim.kept[i] / sim.n, again = sim.resampled[i] / sim.n;
-      return el("tr", {}, el("th", { scope: "row", dir: "auto", class: c.others ? "ss-others" : null, text: names[i] }),
-        el("td", { class: "ss-rollbar" }, countRail({ kept, resampled: again, band: bounds[i], p: c.p }, w), el("span", { class: "ss-vh", text: prob(kept) })),
-        el("td", { class: "ss-vh", text: prob(again) }), el("td", { class: "ss-vh", text: `${probLong(bounds[i][0])} – ${probLong(bounds[i][1])}` }), el("td", { class: "ss-num2", text: `${prob(law[i])} · p ${prob(c.p)}` }));
+      return el("tr", {},
+        el("th", { scope: "row", dir: "auto", class: c.others ? "ss-others" : null, text: names[i] }),
+        el("td", { class: "ss-rollbar" },
+          countRail({ kept, resampled: again, band: bounds[i], p: c.p }, w),
+          el("span", { class: "ss-vh", text: prob(kept) }),
+        ),
+        el("td", { class: "ss-vh", text: prob(again) }),
+        el("td", { class: "ss-vh", text: `${probLong(bounds[i][0])} – ${probLong(bounds[i][1])}` }),
+        el("td", { class: "ss-num2", text: `${prob(law[i])} · p ${prob(c.p)}` }),
+      );
     }));
     const band = distanceBand(p, sim.n).map((x) => x / Math.sqrt(sim.n));
     say(note, words.result(sim.n, distance(law, p), expectedDistance(sim.n, p), band));

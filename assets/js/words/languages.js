@@ -21,8 +21,22 @@ import { SHARE_RU } from "./ru/share.js";
 import { WHATIF_RU } from "./ru/whatif.js";
 
 export const LANGUAGES = {
-  en: { player: { ...EN, whatif: WHATIF_EN, share: SHARE_EN, intro: INTRO_EN, glossary: GLOSSARY_EN, lang: "en" }, decimal: ".", lesson: LESSON_EN, lossless: LOSSLESS_EN, faster: FASTER_EN, methods: METHODS_EN },
-  ru: { player: { ...RU, whatif: WHATIF_RU, share: SHARE_RU, intro: INTRO_RU, glossary: GLOSSARY_RU, lang: "ru" }, decimal: ",", lesson: LESSON_RU, lossless: LOSSLESS_RU, faster: FASTER_RU, methods: METHODS_RU },
+  en: {
+    player: { ...EN, whatif: WHATIF_EN, share: SHARE_EN, intro: INTRO_EN, glossary: GLOSSARY_EN, lang: "en" },
+    decimal: ".",
+    lesson: LESSON_EN,
+    lossless: LOSSLESS_EN,
+    faster: FASTER_EN,
+    methods: METHODS_EN,
+  },
+  ru: {
+    player: { ...RU, whatif: WHATIF_RU, share: SHARE_RU, intro: INTRO_RU, glossary: GLOSSARY_RU, lang: "ru" },
+    decimal: ",",
+    lesson: LESSON_RU,
+    lossless: LOSSLESS_RU,
+    faster: FASTER_RU,
+    methods: METHODS_RU,
+  },
 };
 
 export const langOf = (x) => (typeof x === "string" && Object.hasOwn(LANGUAGES, x) ? x : "en");

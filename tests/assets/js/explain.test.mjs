@@ -37,8 +37,32 @@ test("every term that a sentence marks has its definition, one sentence", () => 
 });
 
 test("the glossary knows every word of design.md", () => {
-  for (const key of ["target", "draft model", "draft head", "proposer", "round", "drafted", "accepted", "rejected", "not reached", "resampled", "bonus", "p", "q", "u", "threshold", "residual", "alpha", "c", "speed-up",
-    "acceptance rate", "tested rate", "acceptance by position", "tokens per round"]) assert.ok(GLOSSARY_EN[key], key);
+  for (const key of [
+    "target",
+    "draft model",
+    "draft head",
+    "proposer",
+    "round",
+    "drafted",
+    "accepted",
+    "rejected",
+    "not reached",
+    "resampled",
+    "bonus",
+    "p",
+    "q",
+    "u",
+    "threshold",
+    "residual",
+    "alpha",
+    "c",
+    "speed-up",
+    "acceptance rate",
+    "tested rate",
+    "acceptance by position",
+    "tokens per round",
+  ])
+    assert.ok(GLOSSARY_EN[key], key);
 });
 
 test("marked sentences", () => {
@@ -63,13 +87,23 @@ test("lanes: every token when its round was there; plain from its own times", ()
 });
 
 test("the race: the same tokens for all, each beside its own plain decoding, places as the speed-ups", () => {
-  const slow = { ...trace, rounds: trace.rounds.map((r) => ({ ...r, elapsed_s: 3 * r.elapsed_s })), plain: { ...trace.plain, elapsed_s: trace.plain.elapsed_s.map((t) => 3 * t) } };
+  const slow = {
+    ...trace,
+    rounds: trace.rounds.map((r) => ({ ...r, elapsed_s: 3 * r.elapsed_s })),
+    plain: { ...trace.plain, elapsed_s: trace.plain.elapsed_s.map((t) => 3 * t) },
+  };
   const short = { ...trace, rounds: trace.rounds.slice(0, 9) }, n = short.rounds.reduce((s, r) => s + r.emitted.length, 0);
-  const race = sameStart([{ lane: laneOf("a", trace), trace }, { lane: laneOf("slow machine", slow), trace: slow }, { lane: laneOf("short", short), trace: short }, { plain: true, lane: plainLane("plain", trace), trace }]);
+  const race = sameStart([
+    { lane: laneOf("a", trace), trace },
+    { lane: laneOf("slow machine", slow), trace: slow },
+    { lane: laneOf("short", short), trace: short },
+    { plain: true, lane: plainLane("plain", trace), trace },
+  ]);
   assert.equal(race.tokens, n);
   assert.ok(race.stretched && race.lanes.every((x) => x.lane.tokens.length === n));
   const [a, b, c, plain] = race.lanes;
-  for (const x of [b, c]) assert.ok(Math.abs(x.lane.end - a.lane.end) < 1e-9 && Math.abs(x.ratio - a.ratio) < 1e-9, "a machine three times as slow changes nothing");
+  for (const x of [b, c])
+    assert.ok(Math.abs(x.lane.end - a.lane.end) < 1e-9 && Math.abs(x.ratio - a.ratio) < 1e-9, "a machine three times as slow changes nothing");
   assert.ok(Math.abs(laneRate(a.lane) / laneRate(plain.lane) - a.ratio) < 1e-9);
   assert.equal(plain.ratio, 1);
   const alone = sameStart([{ lane: laneOf("a", { ...trace, plain: null }), trace: { ...trace, plain: null } }]);
@@ -88,7 +122,17 @@ test("the list of runs keeps only what has the right shape", () => {
 
 test("a report of what was tuned: exits in order, the best named, what has not the right shape left out", () => {
   const row = (more) => ({ exit_layer: null, skip_layers: null, ratio: 0.5, agreement: 0.4, tokens_per_round: 1.5, ...more });
-  const { exits, skips, best } = tuneRows({ rows: [row({ exit_layer: "20", ratio: 0.7 }), row({ exit_layer: "15" }), row({ skip_layers: "8-20", ratio: 0.9 }), row({}), row({ exit_layer: "9", ratio: "x" }), null, row({ exit_layer: "3", skip_layers: "4" })] });
+  const { exits, skips, best } = tuneRows({
+    rows: [
+      row({ exit_layer: "20", ratio: 0.7 }),
+      row({ exit_layer: "15" }),
+      row({ skip_layers: "8-20", ratio: 0.9 }),
+      row({}),
+      row({ exit_layer: "9", ratio: "x" }),
+      null,
+      row({ exit_layer: "3", skip_layers: "4" }),
+    ],
+  });
   assert.deepEqual(exits.map((r) => r.exit), ["15", "20"]);
   assert.deepEqual([skips.length, best.skip], [1, "8-20"]);
   assert.equal(tuneRows(null).best, null);
@@ -102,7 +146,10 @@ test("round ticks", () => {
 });
 
 test("sentences say what they must", () => {
-  assert.match(FASTER_EN.model.slower(4, 1.34, { all: 1.62, draft: 0.62, pass: 1 }), /^Slower here, because .* 1.62 plain steps .* only 1.34 tokens\.$/);
+  assert.match(
+    FASTER_EN.model.slower(4, 1.34, { all: 1.62, draft: 0.62, pass: 1 }),
+    /^Slower here, because .* 1.62 plain steps .* only 1.34 tokens\.$/,
+  );
   assert.match(plainText(FASTER_EN.model.breakEven(4, 0.31, 0.2)), /pays from α = 0.31 on; α is 0.20 now/);
   assert.match(FASTER_EN.model.breakEven(4, null, 0.2), /cannot pay/);
   assert.match(FASTER_EN.model.best(0, 1, 0.1), /not to speculate/);
@@ -112,5 +159,6 @@ test("sentences say what they must", () => {
   assert.match(LOSSLESS_EN.dice.verdict(bad), /this is not p.*leaf 30\.0 points too often/);
   assert.match(LOSSLESS_EN.dice.verdict({ ...bad, rule: "right", d: 0.02 }), /nothing but dice/);
   assert.equal(LOSSLESS_EN.identityError(1.1e-16), "1·10⁻¹⁶");
-  for (const [name, c] of Object.entries(METHODS_EN.cards)) assert.ok(METHODS_EN.names[name] && c.papers.length && c.needs && c.memory && c.choose && c.proposes, name);
+  for (const [name, c] of Object.entries(METHODS_EN.cards))
+    assert.ok(METHODS_EN.names[name] && c.papers.length && c.needs && c.memory && c.choose && c.proposes, name);
 });

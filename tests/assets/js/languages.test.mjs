@@ -21,7 +21,10 @@ test("a translation is a translation: no sentence was left in English, no argume
   const same = [];
   const walk = (a, b, path) => {
     if (typeof a === "function") return assert.equal(b.length, a.length, `${path} takes ${a.length}`);
-    if (typeof a === "string") { if (a === b && /[a-z]{4,} [a-z]{3,} [a-z]{2,}/i.test(a) && !path.includes(".papers")) same.push(path); return undefined; }
+    if (typeof a === "string") {
+      if (a === b && /[a-z]{4,} [a-z]{3,} [a-z]{2,}/i.test(a) && !path.includes(".papers")) same.push(path);
+      return undefined;
+    }
     if (a && typeof a === "object") for (const k of Object.keys(a)) walk(a[k], b[k], `${path}.${k}`);
     return undefined;
   };
@@ -32,15 +35,56 @@ test("a translation is a translation: no sentence was left in English, no argume
 test("sentences of both languages say the same numbers", () => {
   const d = { text: " a", p: 0.2, q: 0.37, u: 0.31, threshold: 0.5405, verdict: "accepted" };
   for (const w of [EN, RU]) assert.match(w.verdict(d), /u = 0\.31 < p\/q = 0\.54/);
-  assert.match(RU.roundTitle(3, { drafted: [d, { ...d, verdict: "rejected" }], emitted: [{ kind: "accepted" }, { kind: "recovered" }] }, true), /Раунд 3: предложено 2, принято 1, заново выбран 1/);
+  assert.match(
+    RU.roundTitle(3, { drafted: [d, { ...d, verdict: "rejected" }], emitted: [{ kind: "accepted" }, { kind: "recovered" }] }, true),
+    /Раунд 3: предложено 2, принято 1, заново выбран 1/,
+  );
 });
 
 test("numbers are written as the language writes them", () => {
   const d = { text: " a", p: 0.2, q: 0.37, u: 0.31, threshold: 0.5405, verdict: "accepted" };
-  const all = () => [prob(0.23), prob(0.0031), prob(0.997), prob(0.99999), probLong(0.23), ratio(1.234), times(1.5), ms(0.0021), two(0.0312), sumText(0.2, 0.3, 0.5), ...apart(0.5401, 0.5404)];
-  assert.deepEqual(all(), [".23", ".003", ".9970", ">.9999", "0.23", "1.23×", "1.50", "2.1 ms", "0.031", "0.200 + 0.300 = 0.500", "0.5401", "0.5404"]);
+  const all = () => [
+    prob(0.23),
+    prob(0.0031),
+    prob(0.997),
+    prob(0.99999),
+    probLong(0.23),
+    ratio(1.234),
+    times(1.5),
+    ms(0.0021),
+    two(0.0312),
+    sumText(0.2, 0.3, 0.5),
+    ...apart(0.5401, 0.5404),
+  ];
+  assert.deepEqual(all(), [
+    ".23",
+    ".003",
+    ".9970",
+    ">.9999",
+    "0.23",
+    "1.23×",
+    "1.50",
+    "2.1 ms",
+    "0.031",
+    "0.200 + 0.300 = 0.500",
+    "0.5401",
+    "0.5404",
+  ]);
   speakIn("ru");
-  assert.deepEqual(all(), ["0,23", "0,003", "0,9970", ">0,9999", "0,23", "1,23×", "1,50", "2,1 ms", "0,031", "0,200 + 0,300 = 0,500", "0,5401", "0,5404"]);
+  assert.deepEqual(all(), [
+    "0,23",
+    "0,003",
+    "0,9970",
+    ">0,9999",
+    "0,23",
+    "1,23×",
+    "1,50",
+    "2,1 ms",
+    "0,031",
+    "0,200 + 0,300 = 0,500",
+    "0,5401",
+    "0,5404",
+  ]);
   assert.match(RU.verdict(d), /u = 0,31 < p\/q = 0,54/);
   speakIn("en");
 });
@@ -54,7 +98,8 @@ test("Russian counts in its own forms", () => {
 
 test("terms in the sentences are in the glossary of their language", () => {
   for (const [lang, parts] of Object.entries(LANGUAGES)) for (const part of ["player", "lesson", "lossless", "faster", "methods"]) {
-    const glossary = parts[part].glossary, text = JSON.stringify(parts[part], (k, v) => (k === "glossary" ? undefined : typeof v === "function" ? String(v) : v));
+    const glossary = parts[part].glossary;
+    const text = JSON.stringify(parts[part], (k, v) => (k === "glossary" ? undefined : typeof v === "function" ? String(v) : v));
     for (const [, key] of text.matchAll(/\[\[([^|\]"[]+)(?:\||\]\])/g)) assert.ok(glossary[key], `${lang} ${part}: ${key}`);
   }
 });

@@ -1,7 +1,21 @@
 import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { AGREED, ANSWERED_IN, countDone, foundIn, goodPlace, isDone, LESSON, openingPlace, openingStep, predictPlace, verdictStep, withDone, withoutDone } from "../../../assets/js/lesson/steps.js";
+import {
+  AGREED,
+  ANSWERED_IN,
+  countDone,
+  foundIn,
+  goodPlace,
+  isDone,
+  LESSON,
+  openingPlace,
+  openingStep,
+  predictPlace,
+  verdictStep,
+  withDone,
+  withoutDone,
+} from "../../../assets/js/lesson/steps.js";
 import { buildSteps, tableFor } from "../../../assets/js/trace/steps.js";
 import { ceiling, dragsTo, sandbox, summary } from "../../../assets/js/whatif/model.js";
 import { makeReader } from "../../../assets/js/trace/trace.js";
@@ -10,12 +24,33 @@ import { LANGUAGES } from "../../../assets/js/words/languages.js";
 const data = JSON.parse(readFileSync(process.env.SPECSCOPE_JS_DATA, "utf8")).traces;
 const trace = makeReader().read(data.sampled.ndjson).trace, { steps, ends } = buildSteps(trace.rounds);
 const step = (id) => LESSON.find((s) => s.id === id);
-const calm = { open: true, ready: true, u: 0.5, verdict: "accepted", was: "accepted", changedU: false, touched: false, overlap: 0.5, rolled: 0, length: { chosen: 4, load: 0, slow: false } };
-const state = (at, more = {}) => ({ trace, step: steps[at], round: trace.rounds[steps[at].r], sel: null, settled: steps[at].phase === "settle", whatif: calm, answer: null, ...more });
+const calm = {
+  open: true,
+  ready: true,
+  u: 0.5,
+  verdict: "accepted",
+  was: "accepted",
+  changedU: false,
+  touched: false,
+  overlap: 0.5,
+  rolled: 0,
+  length: { chosen: 4, load: 0, slow: false },
+};
+const state = (at, more = {}) => ({
+  trace,
+  step: steps[at],
+  round: trace.rounds[steps[at].r],
+  sel: null,
+  settled: steps[at].phase === "settle",
+  whatif: calm,
+  answer: null,
+  ...more,
+});
 
 test("ten steps, each with its words in every language", () => {
   assert.equal(LESSON.length, 10);
-  for (const parts of Object.values(LANGUAGES)) for (const s of LESSON) assert.deepEqual(Object.keys(parts.lesson.steps[s.id]), ["title", "text", "task", "done"]);
+  for (const parts of Object.values(LANGUAGES))
+    for (const s of LESSON) assert.deepEqual(Object.keys(parts.lesson.steps[s.id]), ["title", "text", "task", "done"]);
   for (const parts of Object.values(LANGUAGES)) assert.ok(parts.lesson.questions.every((q) => q.options.length === 3 && q.right >= 0 && q.right < 3));
 });
 
@@ -33,17 +68,22 @@ test("a recorded run can show every step, and none is done when it opens", () =>
 test("each is done by doing it", () => {
   const verify = steps.findIndex((s) => s.phase === "verify");
   assert.ok(step("pass").done(state(verify)));
-  const bonus = trace.rounds.findIndex((r) => r.emitted.at(-1).kind === "bonus"), refused = trace.rounds.findIndex((r) => r.emitted.at(-1).kind === "recovered");
+  const bonus = trace.rounds.findIndex((r) => r.emitted.at(-1).kind === "bonus");
+  const refused = trace.rounds.findIndex((r) => r.emitted.at(-1).kind === "recovered");
   assert.ok(step("bonus").done(state(ends[bonus])));
   assert.ok(!step("bonus").done(state(ends[bonus] - 1)) && !step("bonus").done(state(ends[refused])));
   assert.ok(step("replaced").done(state(ends[refused], { sel: "end" })));
   assert.ok(step("replaced").done(state(ends[refused], { sel: trace.rounds[refused].drafted.findIndex((d) => d.verdict === "rejected") })));
   assert.ok(step("predict").done(state(0, { answer: "given" })) && step("quiz").done(state(0, { answer: "all" })));
-  const r = trace.rounds.findIndex((x) => x.drafted.some((d) => d.verdict === "accepted" && d.p >= d.q)), i = trace.rounds[r].drafted.findIndex((d) => d.verdict === "accepted" && d.p >= d.q);
+  const r = trace.rounds.findIndex((x) => x.drafted.some((d) => d.verdict === "accepted" && d.p >= d.q));
+  const i = trace.rounds[r].drafted.findIndex((d) => d.verdict === "accepted" && d.p >= d.q);
   assert.ok(step("certain").done(state(ends[r], { sel: i })));
   assert.ok(step("reject").done(state(0, { whatif: { ...calm, verdict: "rejected", changedU: true } })));
   assert.ok(!step("reject").done(state(0, { whatif: { ...calm, verdict: "rejected", was: "rejected", changedU: true } })));
-  assert.ok(step("roll").done(state(0, { whatif: { ...calm, rolled: 1000 } })) && step("agree").done(state(0, { whatif: { ...calm, touched: true, overlap: 0.96 } })));
+  assert.ok(
+    step("roll").done(state(0, { whatif: { ...calm, rolled: 1000 } })) &&
+      step("agree").done(state(0, { whatif: { ...calm, touched: true, overlap: 0.96 } })),
+  );
   assert.ok(step("length").done(state(0, { whatif: { ...calm, length: { chosen: 5, load: 0.5, slow: true } } })));
 });
 

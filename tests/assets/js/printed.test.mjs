@@ -47,14 +47,33 @@ test("the sentences use it", () => {
 });
 
 test("the expected distance is that of simulated honest draws, within 1 % from 200 draws on; 95 % of them lie in the band", () => {
-  const cats = [[0.42, 0.1], [0.24, 0.4], [0.2, 0.2], [0.14, 0.3]].map(([p, q]) => ({ p, q, agreed: Math.min(p, q) })), p = cats.map((c) => c.p), tries = 4000;
+  const cats = [
+    [0.42, 0.1],
+    [0.24, 0.4],
+    [0.2, 0.2],
+    [0.14, 0.3],
+  ].map(([p, q]) => ({ p, q, agreed: Math.min(p, q) }));
+  const p = cats.map((c) => c.p);
+  const tries = 4000;
   for (const n of [200, 1000]) {
-    const found = Array.from({ length: tries }, (_, k) => distance(simulation("right", cats, k + 1).more(n).law(), p)), mean = found.reduce((s, x) => s + x, 0) / tries;
+    const found = Array.from({ length: tries }, (_, k) =>
+      distance(
+        simulation("right", cats, k + 1)
+          .more(n)
+          .law(),
+        p,
+      ),
+    );
+    const mean = found.reduce((s, x) => s + x, 0) / tries;
     assert.ok(Math.abs(mean / expectedDistance(n, p) - 1) < 0.01 + 2 * 0.45 / Math.sqrt(tries), `${n}: ${mean} and ${expectedDistance(n, p)}`);
     const [low, high] = distanceBand(p, n).map((x) => x / Math.sqrt(n)), inside = found.filter((d) => d >= low && d <= high).length / tries;
     assert.ok(inside > 0.935 && inside < 0.965, `${n}: ${inside}`);
   }
-  assert.match(WHATIF_EN.roll.result(1000, 0.0454, 0.0234, [0.009, 0.044506]), /: 0\.0454\. .* 0\.009 to 0\.0445: dice land further off/, "outside is outside as it is printed");
+  assert.match(
+    WHATIF_EN.roll.result(1000, 0.0454, 0.0234, [0.009, 0.044506]),
+    /: 0\.0454\. .* 0\.009 to 0\.0445: dice land further off/,
+    "outside is outside as it is printed",
+  );
   assert.match(WHATIF_EN.roll.result(1000, 0.03, 0.02, [0.01, 0.034]), /off by 0\.02 on average.*0\.01 to 0\.034: what you see is nothing but dice/);
 });
 

@@ -10,12 +10,48 @@ import { parseState, placeOf, stepFor, writeState } from "../../../assets/js/pag
 
 const data = JSON.parse(readFileSync(process.env.SPECSCOPE_JS_DATA, "utf8")).traces;
 const sampled = makeReader().read(data.sampled.ndjson).trace;
-const HOSTILE = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "${window.x}", "{{constructor}}", "'; rm -rf / #", "$(touch /tmp/x)`id`", "a\nb\tc", "\u001b[31mred\u0007", "\u202eabc", "\u2028\u2029", "--help", "-", " ", "!history", "\\u0041 \\n", "\"'\"'", "👩\u200d👩", "é".repeat(50)];
+const HOSTILE = [
+  "<script>alert(1)</script>",
+  "</script><img src=x onerror=alert(1)>",
+  "${window.x}",
+  "{{constructor}}",
+  "'; rm -rf / #",
+  "$(touch /tmp/x)`id`",
+  "a\nb\tc",
+  "\u001b[31mred\u0007",
+  "\u202eabc",
+  "\u2028\u2029",
+  "--help",
+  "-",
+  " ",
+  "!history",
+  "\\u0041 \\n",
+  "\"'\"'",
+  "👩\u200d👩",
+  "é".repeat(50),
+];
 
 test("every parameter of the address is checked and capped", () => {
-  assert.deepEqual(parseState("?run=chat-draft&round=5&step=2&lang=ru&__theme=dark&tab=lesson&view=present&lesson=3&done=1f"), { run: "chat-draft", round: 5, step: 2, lang: "ru", theme: "dark", tab: "lesson", view: "present", lesson: 3, done: 31 });
+  assert.deepEqual(parseState("?run=chat-draft&round=5&step=2&lang=ru&__theme=dark&tab=lesson&view=present&lesson=3&done=1f"), {
+    run: "chat-draft",
+    round: 5,
+    step: 2,
+    lang: "ru",
+    theme: "dark",
+    tab: "lesson",
+    view: "present",
+    lesson: 3,
+    done: 31,
+  });
   const none = { run: null, round: null, step: null, lang: null, theme: null, tab: null, view: null, lesson: null, done: null };
-  for (const bad of ["", "?run=../../etc&round=-1&step=x&lang=xx&__theme=blue&tab=admin&view=edit&lesson=11&done=zz", "?run=<script>&round=1e3&step=99999999&lang=__proto__&lesson=1.5", `?run=${"a".repeat(61)}&round=9999999&done=12345`, "?%E0%A4%A"]) assert.deepEqual(parseState(bad), none, bad);
+  for (const bad of [
+    "",
+    "?run=../../etc&round=-1&step=x&lang=xx&__theme=blue&tab=admin&view=edit&lesson=11&done=zz",
+    "?run=<script>&round=1e3&step=99999999&lang=__proto__&lesson=1.5",
+    `?run=${"a".repeat(61)}&round=9999999&done=12345`,
+    "?%E0%A4%A",
+  ])
+    assert.deepEqual(parseState(bad), none, bad);
 });
 
 test("writing keeps what is not ours and drops what is empty", () => {
@@ -43,20 +79,44 @@ test("a shell gets back exactly the text that was quoted", () => {
 
 test("the command makes the run again", () => {
   const c = commandFor(sampled);
-  assert.equal(c, "specscope run --prompt='Explain why leaves change colour in autumn.' --target='Synthetic target' --draft='synthetic draft' --method=draft --draft-len=4 --temperature=0.7 --seed=7 --baseline");
-  const run = { ...sampled.run, target: "SmolLM2-135M-Instruct (Q4_1)", max_new_tokens: 96, draft_len: 2, settings: { tree: "3x2x1", vocab: "strict", skip_layers: "", x: true, y: false, "bad name": 1, "$(id)": 2 }, stop: ["\n\n"], ignore_eos: true, verify: "block" };
-  assert.equal(commandFor({ run, plain: null }), "specscope run --prompt='Explain why leaves change colour in autumn.' --method=draft --tree=3x2x1 --vocab=strict --x --verify=block --temperature=0.7 --seed=7 --max-new-tokens=96 --stop=$'\\n\\n' --ignore-eos");
+  assert.equal(
+    c,
+    "specscope run --prompt='Explain why leaves change colour in autumn.' --target='Synthetic target' --draft='synthetic draft' " +
+      "--method=draft --draft-len=4 --temperature=0.7 --seed=7 --baseline",
+  );
+  const run = {
+    ...sampled.run,
+    target: "SmolLM2-135M-Instruct (Q4_1)",
+    max_new_tokens: 96,
+    draft_len: 2,
+    settings: { tree: "3x2x1", vocab: "strict", skip_layers: "", x: true, y: false, "bad name": 1, "$(id)": 2 },
+    stop: ["\n\n"],
+    ignore_eos: true,
+    verify: "block",
+  };
+  assert.equal(
+    commandFor({ run, plain: null }),
+    "specscope run --prompt='Explain why leaves change colour in autumn.' --method=draft --tree=3x2x1 --vocab=strict --x --verify=block " +
+      "--temperature=0.7 --seed=7 --max-new-tokens=96 --stop=$'\\n\\n' --ignore-eos",
+  );
   assert.match(commandFor({ run: { ...run, prompt: null, prompt_ids: [1, 5, 9] } }), /--prompt-ids=1,5,9 /);
   for (const prompt of ["-", "a\0b", "\ud800", " "]) assert.match(commandFor({ run: { ...run, prompt, prompt_ids: [1] } }), /--prompt-ids=1 /);
   assert.match(commandFor({ run: { ...run, prompt_ids: [1, 2] }, branch: { base: 1, text: "" } }), /--prompt-ids=1,2 /);
   assert.equal(commandFor({ run: { prompt_ids: ["x"] } }), null);
   assert.equal(commandFor({ run: null }), null);
-  const odd = commandFor({ run: { prompt: "hi", method: "$(id)", seed: -1, sampling: { temperature: "1; id", top_p: NaN }, draft_len: 1.5, settings: "x", stop: "y" } });
+  const odd = commandFor({
+    run: { prompt: "hi", method: "$(id)", seed: -1, sampling: { temperature: "1; id", top_p: NaN }, draft_len: 1.5, settings: "x", stop: "y" },
+  });
   assert.equal(odd, "specscope run --prompt=hi");
 });
 
 test("only traces are opened, and what is wrong is said", () => {
-  for (const text of [data.sampled.ndjson, JSON.stringify(data.sampled.file, null, 1), data.sampled.ndjson.trimEnd(), data.sampled.ndjson.slice(0, -20)]) {
+  for (const text of [
+    data.sampled.ndjson,
+    JSON.stringify(data.sampled.file, null, 1),
+    data.sampled.ndjson.trimEnd(),
+    data.sampled.ndjson.slice(0, -20),
+  ]) {
     const got = checkTrace(text);
     assert.equal(got.error, undefined);
     const trace = makeReader().read(got.ndjson).trace;
@@ -64,10 +124,26 @@ test("only traces are opened, and what is wrong is said", () => {
     assert.deepEqual(trace.rounds, sampled.rounds);
   }
   const file = data.sampled.file, edited = (f) => JSON.stringify({ ...file, ...f });
-  const cases = { empty: " ", json: "<html>", kind: "[1]", run: "{}", version: edited({ version: 2 }), rounds: edited({ rounds: [] }), round: edited({ rounds: [{ drafted: [], emitted: [{ text: 7 }], elapsed_s: 0 }] }), line: `${data.sampled.ndjson.split("\n")[0]}\nxx\n{}\n`, many: edited({ rounds: Array(5001).fill(file.rounds[0]) }) };
+  const cases = {
+    empty: " ",
+    json: "<html>",
+    kind: "[1]",
+    run: "{}",
+    version: edited({ version: 2 }),
+    rounds: edited({ rounds: [] }),
+    round: edited({ rounds: [{ drafted: [], emitted: [{ text: 7 }], elapsed_s: 0 }] }),
+    line: `${data.sampled.ndjson.split("\n")[0]}\nxx\n{}\n`,
+    many: edited({ rounds: Array(5001).fill(file.rounds[0]) }),
+  };
   for (const [error, text] of Object.entries(cases)) assert.equal(checkTrace(text).error, error, text.slice(0, 40));
   assert.equal(checkTrace("{}", MOST_BYTES + 1).error, "big");
-  for (const bad of [{ rounds: [null] }, { rounds: [{ drafted: {}, emitted: [] }] }, { rounds: [{ drafted: [null], emitted: [], elapsed_s: 1 }] }, { rounds: [{ drafted: [], emitted: [], elapsed_s: "1" }] }]) assert.equal(checkTrace(edited(bad)).error, "round");
+  for (const bad of [
+    { rounds: [null] },
+    { rounds: [{ drafted: {}, emitted: [] }] },
+    { rounds: [{ drafted: [null], emitted: [], elapsed_s: 1 }] },
+    { rounds: [{ drafted: [], emitted: [], elapsed_s: "1" }] },
+  ])
+    assert.equal(checkTrace(edited(bad)).error, "round");
 });
 
 test("saved and opened again it is the same, unknown keys included", () => {

@@ -2,7 +2,18 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { makeReader } from "../../../assets/js/trace/trace.js";
-import { buildSteps, draftStates, emittedAt, likelierDraft, openingRound, roundSteps, settleIndex, verdictOrder, closingTable, tableFor } from "../../../assets/js/trace/steps.js";
+import {
+  buildSteps,
+  draftStates,
+  emittedAt,
+  likelierDraft,
+  openingRound,
+  roundSteps,
+  settleIndex,
+  verdictOrder,
+  closingTable,
+  tableFor,
+} from "../../../assets/js/trace/steps.js";
 import { plainTimes, speedup, tally } from "../../../assets/js/trace/tally.js";
 import { dueAfter, stepAt } from "../../../assets/js/watch/clock.js";
 import { treeLayout } from "../../../assets/js/watch/tree.js";
@@ -33,7 +44,9 @@ test("verdicts fall left to right and stop at the first rejection", () => {
 });
 
 test("states at each step: hidden, pending, lit, verdict; text grows with the verdicts", () => {
-  const round = traces.sampled.rounds.find((r) => r.drafted.length === 4 && r.drafted[1].verdict === "rejected" && r.drafted[0].verdict === "accepted");
+  const round = traces.sampled.rounds.find(
+    (r) => r.drafted.length === 4 && r.drafted[1].verdict === "rejected" && r.drafted[0].verdict === "accepted",
+  );
   const steps = roundSteps(round, 3);
   assert.deepEqual(draftStates(round, steps[0]), ["pending", "hidden", "hidden", "hidden"]);
   assert.deepEqual(draftStates(round, steps[4]), ["lit", "lit", "lit", "lit"]);
@@ -100,7 +113,8 @@ test("to read along, steps come one at a time at their pace, however late a fram
 test("an unlikely draft is told from what the draft liked best", () => {
   const d = { u: 0.4, q: 0.008, parent: -1 }, table = { after: -1, texts: ["a", "b"], q: [0.008, 0.34] };
   assert.deepEqual(likelierDraft({ drafted: [d], tables: [table] }, 0), { text: "b", q: 0.34 });
-  for (const other of [{ q: 0.34 }, { u: null }, { q: null }, { q: 0.09, u: 0.4, parent: 5 }]) assert.equal(likelierDraft({ drafted: [{ ...d, ...other }], tables: [table] }, 0), null);
+  for (const other of [{ q: 0.34 }, { u: null }, { q: null }, { q: 0.09, u: 0.4, parent: 5 }])
+    assert.equal(likelierDraft({ drafted: [{ ...d, ...other }], tables: [table] }, 0), null);
   assert.equal(likelierDraft({ drafted: [d], tables: [{ ...table, q: null }] }, 0), null);
 });
 
@@ -114,7 +128,8 @@ test("a tree's layout gives every leaf its own row", () => {
 test("lanes lie inside their rounds and on one clock", () => {
   const trace = traces.sampled, [from, to] = clockWindow(trace, 10, false), l = lanes(trace, from, to);
   assert.ok(to > from && l.draft.length && l.target.length && l.plain.length);
-  for (const s of [...l.draft, ...l.target]) assert.ok(s.a >= (trace.rounds[s.r - 1]?.elapsed_s ?? 0) - 1e-9 && s.b <= trace.rounds[s.r].elapsed_s + 1e-9);
+  for (const s of [...l.draft, ...l.target])
+    assert.ok(s.a >= (trace.rounds[s.r - 1]?.elapsed_s ?? 0) - 1e-9 && s.b <= trace.rounds[s.r].elapsed_s + 1e-9);
   const { steps, ends } = buildSteps(trace.rounds), race = raceLines(trace), now = raceNow(race, trace, steps[ends[5]]);
   assert.equal(now.n, trace.rounds.slice(0, 6).reduce((n, r) => n + r.emitted.length, 0));
   assert.equal(now.plain.tokens, trace.plain.elapsed_s.filter((t) => t <= trace.rounds[5].elapsed_s).length);

@@ -57,7 +57,10 @@ test("times that cannot be true are known, and a little noise is never a pass qu
   assert.ok(theory.believable(points({ 1: 0.03, 2: 0.031, 8: 0.036 })) && theory.believable(points({ 1: 0.03, 2: 0.029 })) && theory.believable([]));
   assert.ok(!theory.believable(points({ 1: 0.03, 2: 0.031, 5: 0.024 })));
   near(theory.ratios({ passes: { 1: 0.03, 2: 0.029, 5: 0.033 } }).v(1), 1);
-  assert.match(FASTER_EN.costs.refused(5, 0.8, false), /^Not used: a pass over 5 tokens was timed at 0\.80 times a pass over one.*The recording's costs stay in use/);
+  assert.match(
+    FASTER_EN.costs.refused(5, 0.8, false),
+    /^Not used: a pass over 5 tokens was timed at 0\.80 times a pass over one.*The recording's costs stay in use/,
+  );
 });
 
 test("draft steps: of this machine by method, of the recording, or carried over", () => {
@@ -74,7 +77,9 @@ test("a run as a point: rate, interval, both ends propagated, positions against 
   assert.equal(f.accepted, data.entry.accepted);
   assert.ok(f.interval[0] < f.alpha && f.alpha < f.interval[1]);
   near(f.headline, data.entry.ratio, 1e-9);
-  const e = trace.plain.elapsed_s, t = trace.rounds.at(-1).elapsed_s, n = trace.rounds.reduce((s, r) => s + r.emitted.length, 0);   // the prompt's pass left out
+  const e = trace.plain.elapsed_s;
+  const t = trace.rounds.at(-1).elapsed_s;
+  const n = trace.rounds.reduce((s, r) => s + r.emitted.length, 0);   // the prompt's pass left out
   near(f.measured, (e[Math.min(n, e.length) - 1] - e[0]) / (t - trace.rounds[0].elapsed_s), 1e-9);
   near(f.cost.cost, data.entry.cost, 1e-9);
   near(speedup(trace).ratio, data.entry.ratio, 1e-9);
@@ -86,8 +91,17 @@ test("a run as a point: rate, interval, both ends propagated, positions against 
 });
 
 test("a tree is no point on a chain's curves: its alpha is that of the first level, its positions are levels", () => {
-  const trace = makeReader().read(data.ndjson).trace, round = trace.rounds.find((r) => r.drafted.length > 1), token = { ...round.drafted[0], parent: -1 };
-  const tree = { ...round, drafted: [{ ...token, verdict: "rejected" }, { ...token, verdict: "accepted" }, { ...token, parent: 1, verdict: "rejected" }] };
+  const trace = makeReader().read(data.ndjson).trace;
+  const round = trace.rounds.find((r) => r.drafted.length > 1);
+  const token = { ...round.drafted[0], parent: -1 };
+  const tree = {
+    ...round,
+    drafted: [
+      { ...token, verdict: "rejected" },
+      { ...token, verdict: "accepted" },
+      { ...token, parent: 1, verdict: "rejected" },
+    ],
+  };
   const f = runFacts({ ...trace, rounds: [trace.rounds[0], tree] });
   assert.ok(f.tree && !runFacts(trace).tree);
   assert.deepEqual(f.positions.map((x) => [x.drafted, x.accepted]), [[1, 1], [1, 0]]);
@@ -105,7 +119,10 @@ test("a pass that others fill: as measured at 0, a step for each token at 1", ()
 test("every position is judged", () => {
   const at = (share, iid, interval) => ({ share, iid, interval });
   assert.match(FASTER_EN.position.sentence([at(0.5, 0.5, [0.4, 0.6]), at(0.25, 0.25, [0.1, 0.4])]), /^At every position/);
-  assert.match(FASTER_EN.position.sentence([at(0.5, 0.5, [0.4, 0.6]), at(0.5, 0.25, [0.4, 0.6]), at(0.5, 0.1, [0.4, 0.6])]), /^At positions 2, 3 more is kept/);
+  assert.match(
+    FASTER_EN.position.sentence([at(0.5, 0.5, [0.4, 0.6]), at(0.5, 0.25, [0.4, 0.6]), at(0.5, 0.1, [0.4, 0.6])]),
+    /^At positions 2, 3 more is kept/,
+  );
 });
 
 test("the curves and the numbers beside them are the same function", () => {

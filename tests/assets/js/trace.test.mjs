@@ -28,7 +28,16 @@ test("a growing value is read once, half lines wait, a new value starts anew", (
 
 test("unknown lines and keys are ignored, the last totals line wins", () => {
   const lines = data.sampled.ndjson.trimEnd().split("\n");
-  const odd = [lines[0], '{"hello":1}', "not json", ...lines.slice(1, -1), '{"totals":{"stop":"length"},"plain":null}', '{"plain_progress":{"tokens":9}}', lines.at(-1)].join("\n") + "\n";
+  const odd =
+    [
+      lines[0],
+      '{"hello":1}',
+      "not json",
+      ...lines.slice(1, -1),
+      '{"totals":{"stop":"length"},"plain":null}',
+      '{"plain_progress":{"tokens":9}}',
+      lines.at(-1),
+    ].join("\n") + "\n";
   const { trace } = makeReader().read(odd);
   assert.equal(trace.rounds.length, data.sampled.file.rounds.length);
   assert.equal(trace.totals.stop, "eos");
@@ -37,10 +46,21 @@ test("unknown lines and keys are ignored, the last totals line wins", () => {
 });
 
 test("hostile shapes never throw", () => {
-  for (const line of ["null", "[]", "1", '{"rounds":null,"totals":7}', '{"drafted":[{"parent":99,"p":"x"}],"emitted":[{}],"tables":[{"ids":3}]}', '{"run":5}', '{"drafted":[{}],"emitted":[{"text":{"a":1}}]}'])
+  for (const line of [
+    "null",
+    "[]",
+    "1",
+    '{"rounds":null,"totals":7}',
+    '{"drafted":[{"parent":99,"p":"x"}],"emitted":[{}],"tables":[{"ids":3}]}',
+    '{"run":5}',
+    '{"drafted":[{}],"emitted":[{"text":{"a":1}}]}',
+  ])
     makeReader().read(`${line}\n`);
   const { trace } = makeReader().read('{"drafted":[{"parent":99,"p":"x","verdict":"?"}],"emitted":[{"kind":"?"}],"tables":[]}\n{}\n');
-  assert.deepEqual({ ...trace.rounds[0].drafted[0] }, { id: null, text: "", parent: -1, p: null, q: null, u: null, threshold: null, verdict: "not_reached" });
+  assert.deepEqual(
+    { ...trace.rounds[0].drafted[0] },
+    { id: null, text: "", parent: -1, p: null, q: null, u: null, threshold: null, verdict: "not_reached" },
+  );
   assert.equal(trace.rounds[0].emitted[0].kind, "plain");
 });
 

@@ -15,15 +15,33 @@ test("a recording is found by its example and its method, both", () => {
 });
 
 test("the controls say what a recording was made with, and nothing they cannot say", () => {
-  const trace = { ...traces.sampled.file, name: "chat-draft" }, [prompt, example, method, length, auto, temperature, topP, , seed] = panelOf(trace, runs, prompts);
-  assert.deepEqual([prompt, example, method, length, auto, temperature, topP, seed], [trace.run.prompt, "chat", trace.run.method, 4, false, 0.7, 1, 7]);
+  const trace = { ...traces.sampled.file, name: "chat-draft" };
+  const [prompt, example, method, length, auto, temperature, topP, , seed] = panelOf(trace, runs, prompts);
+  assert.deepEqual(
+    [prompt, example, method, length, auto, temperature, topP, seed],
+    [trace.run.prompt, "chat", trace.run.method, 4, false, 0.7, 1, 7],
+  );
   assert.equal(panelOf({ ...trace, name: "own-draft" }, runs, prompts)[1], "", "no example chip stands for a file of one's own");
-  assert.deepEqual(panelOf({ name: "x", run: { draft_len: "auto", prompt: 7, seed: "7", sampling: null } }, runs, prompts), [null, "", null, null, true, null, null, null, null]);
+  assert.deepEqual(panelOf({ name: "x", run: { draft_len: "auto", prompt: 7, seed: "7", sampling: null } }, runs, prompts), [
+    null,
+    "",
+    null,
+    null,
+    true,
+    null,
+    null,
+    null,
+    null,
+  ]);
   assert.deepEqual(panelOf({ name: "x", run: { draft_len: 0 } }, runs, prompts).slice(3, 5), [null, null], "plain decoding has no draft length");
 });
 
 test("a method's own settings follow where they differ from what is usual", () => {
-  const details = [{ name: "tree", default: "chain" }, { name: "ngram_max", default: 3 }], run = { method: "draft", settings: { tree: "2x1", ngram_max: 3, other: 1 } };
+  const details = [
+    { name: "tree", default: "chain" },
+    { name: "ngram_max", default: 3 },
+  ];
+  const run = { method: "draft", settings: { tree: "2x1", ngram_max: 3, other: 1 } };
   assert.deepEqual(settingsOf(run, "draft", details), { tree: "2x1" });
   assert.deepEqual(settingsOf(run, "eagle", details), {});
   assert.deepEqual(settingsOf(null, "draft", details), {});

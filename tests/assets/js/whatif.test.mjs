@@ -3,7 +3,21 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { makeReader } from "../../../assets/js/trace/trace.js";
 import { tableFor } from "../../../assets/js/trace/steps.js";
-import { agree, atTemperature, branchRequest, byPosition, ceiling, dragsTo, judge, lengths, outputBefore, pull, sandbox, soften, summary } from "../../../assets/js/whatif/model.js";
+import {
+  agree,
+  atTemperature,
+  branchRequest,
+  byPosition,
+  ceiling,
+  dragsTo,
+  judge,
+  lengths,
+  outputBefore,
+  pull,
+  sandbox,
+  soften,
+  summary,
+} from "../../../assets/js/whatif/model.js";
 import { simulation, distance } from "../../../assets/js/distributions/acceptance.js";
 import { tooMuch } from "../../../assets/js/whatif/branch.js";
 import { cleanDetails, given } from "../../../assets/js/watch/settings.js";
@@ -63,7 +77,9 @@ test("temperature: exact from the logits, greedy at 0, flat when hot", () => {
   for (const law of [hot, cold]) { near(law.reduce((s, c) => s + c.p, 0), 1); near(law.reduce((s, c) => s + c.q, 0), 1); }
   assert.equal(Math.max(...cold.map((c) => c.p)), 1);
   assert.ok(Math.max(...hot.map((c) => c.p)) < 0.9);
-  const log = box.all.filter((c) => !box.cats.every((x) => x.id !== c.id)), i = box.cats.findIndex((c) => c.id === log[0].id), j = box.cats.findIndex((c) => c.id === log[1].id);
+  const log = box.all.filter((c) => !box.cats.every((x) => x.id !== c.id));
+  const i = box.cats.findIndex((c) => c.id === log[0].id);
+  const j = box.cats.findIndex((c) => c.id === log[1].id);
   near(Math.log(hot[i].p / hot[j].p), (log[0].lp - log[1].lp) / 2, 1e-6);
   for (const r of greedy.rounds) r.drafted.forEach((d, k) => assert.ok(atTemperature(sandbox(tableFor(r, k), { drafted: d.id }), 1)));
 });
@@ -115,7 +131,10 @@ test("how far q alone can be pulled, and in how many drags", () => {
 });
 
 test("a branch takes the ids before the place, the forced one last, and a second branch keeps what the first was given", () => {
-  const r = 5, round = sampled.rounds[r], table = round.tables[1], trace = { ...sampled, run: { ...sampled.run, prompt: "hello", prompt_ids: [1, 2, 3] } };
+  const r = 5;
+  const round = sampled.rounds[r];
+  const table = round.tables[1];
+  const trace = { ...sampled, run: { ...sampled.run, prompt: "hello", prompt_ids: [1, 2, 3] } };
   const before = outputBefore(trace, r, table.after), got = branchRequest(trace, r, table.after, { forced: { id: 9, text: " x" } });
   assert.deepEqual(got.after_ids, [...trace.rounds.slice(0, r).flatMap((x) => x.emitted.map((e) => e.id)), round.drafted[0].id, 9]);
   assert.equal(got.shown, `${before.map((t) => t.text).join("")} x`);
@@ -123,14 +142,25 @@ test("a branch takes the ids before the place, the forced one last, and a second
   const second = { ...trace, run: { ...trace.run, prompt_ids: [1, 2, 3, 40, 41] }, branch: { base: 3, text: "AB" } };
   assert.deepEqual(branchRequest(second, 0, -1, { forced: { id: 7, text: "!" } }).after_ids, [40, 41, 7]);
   assert.equal(branchRequest(second, 0, -1, { forced: { id: 7, text: "!" } }).shown, "AB!");
-  assert.deepEqual(branchRequest(trace, r, table.after, { text: "mine" }), { prompt: "hello", base: 3, after_ids: [], after_text: "mine", shown: "mine" });
+  assert.deepEqual(branchRequest(trace, r, table.after, { text: "mine" }), {
+    prompt: "hello",
+    base: 3,
+    after_ids: [],
+    after_text: "mine",
+    shown: "mine",
+  });
   assert.match(tooMuch({ after_text: "x".repeat(4001), after_ids: [] }, WHATIF_EN.branch), /4001/);
   assert.match(tooMuch({ after_text: "", after_ids: Array(513).fill(1) }, WHATIF_EN.branch), /513/);
   assert.equal(tooMuch({ after_text: "", after_ids: [1] }, WHATIF_EN.branch), null);
 });
 
 test("settings: only clean ones are drawn, only changed ones are sent", () => {
-  const [d] = cleanDetails([{ name: "ngram_max", kind: "int", default: 3, low: 1, high: 16 }, { name: "<b>", kind: "int" }, { name: "x", kind: "code" }, null]);
+  const [d] = cleanDetails([
+    { name: "ngram_max", kind: "int", default: 3, low: 1, high: 16 },
+    { name: "<b>", kind: "int" },
+    { name: "x", kind: "code" },
+    null,
+  ]);
   assert.equal(cleanDetails("x").length, 0);
   assert.equal(given(d, "3"), undefined);
   assert.equal(given(d, ""), undefined);

@@ -59,7 +59,17 @@ test("bars: every row splits, the whole sums to 1, the rest carries its own over
 });
 
 test("the drafted and the drawn token are always listed", () => {
-  const n = 30, table = { after: -1, ids: [...Array(n).keys()], texts: Array(n).fill("t"), p: Array(n).fill(0.03), q: Array(n).fill(0.03), residual: null, overlap: 0.9, others: { p: 0.1, q: 0.1, overlap: 0.05 } };
+  const n = 30;
+  const table = {
+    after: -1,
+    ids: [...Array(n).keys()],
+    texts: Array(n).fill("t"),
+    p: Array(n).fill(0.03),
+    q: Array(n).fill(0.03),
+    residual: null,
+    overlap: 0.9,
+    others: { p: 0.1, q: 0.1, overlap: 0.05 },
+  };
   const m = barRows(table, { drafted: 29, drawn: 28, limit: 5 });
   assert.ok(m.rows.some((r) => r.isDrafted) && m.rows.some((r) => r.isDrawn));
   assert.equal(m.rows.length, 6);
@@ -94,11 +104,16 @@ test("the headline names what it divides by, and says when it is slower", () => 
 });
 
 test("the headline says what else there is: rounds without a draft, the prompt's pass, a busy machine", () => {
-  const shifted = (dt) => ({ ...sampled, plain: { elapsed_s: sampled.plain.elapsed_s.map((x) => x + dt) }, rounds: sampled.rounds.map((r) => ({ ...r, elapsed_s: r.elapsed_s + dt })) });
+  const shifted = (dt) => ({
+    ...sampled,
+    plain: { elapsed_s: sampled.plain.elapsed_s.map((x) => x + dt) },
+    rounds: sampled.rounds.map((r) => ({ ...r, elapsed_s: r.elapsed_s + dt })),
+  });
   assert.match(headline(shifted(5), EN).why, /The prompt's pass, 5\.\d\d s of \d+\.\d+ s, is the same for both: without it \d\.\d\d×\./);
   const h = headline(sampled, EN), rate = (text) => Number(/[\d.]+/.exec(text)[0]);
   assert.ok(Math.abs(rate(h.perSecond) / rate(h.versus) - rate(h.big)) < 0.1, "one definition of tokens a second");
-  const drafting = sampled.rounds.filter((r) => r.drafted.length).length, idle = { ...sampled, rounds: sampled.rounds.map((r, i) => (i === 3 ? { ...r, drafted: [] } : r)) };
+  const drafting = sampled.rounds.filter((r) => r.drafted.length).length;
+  const idle = { ...sampled, rounds: sampled.rounds.map((r, i) => (i === 3 ? { ...r, drafted: [] } : r)) };
   assert.match(headline(idle, EN).why, new RegExp(`${sampled.rounds.length - drafting} of ${sampled.rounds.length - 1} rounds drafted nothing`));
   const busy = { ...sampled, rounds: sampled.rounds.map((r, i) => ({ ...r, verify_s: i % 3 ? 0.02 : 0.06 })) };
   assert.match(headline(busy, EN).why, /passes of one size took 20 ms to 60 ms\. Take the ratio with care\.$/);

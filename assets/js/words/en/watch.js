@@ -10,19 +10,50 @@ const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
 const list = (parts) => parts.join(", ");
 
 export const EN = {
-  kind: { accepted: "accepted", rejected: "rejected", not_reached: "never tested", recovered: "resampled", bonus: "bonus", plain: "plain", pending: "pending", lit: "checked", hidden: "not drafted yet" },
+  kind: {
+    accepted: "accepted",
+    rejected: "rejected",
+    not_reached: "never tested",
+    recovered: "resampled",
+    bonus: "bonus",
+    plain: "plain",
+    pending: "pending",
+    lit: "checked",
+    hidden: "not drafted yet",
+  },
   mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
   legend: [["accepted", "drafted, kept"], ["recovered", "after a rejection"], ["bonus", "behind a draft kept to its end"],
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
-  aria: { result: "Result", legend: "Legend: press an entry to single out its tokens in the text", filter: (kind) => `Show only what is ${kind} in the text`, cards: "Tokens of this round, in verdict order", text: "Generated text, token by token" },
+  aria: {
+    result: "Result",
+    legend: "Legend: press an entry to single out its tokens in the text",
+    filter: (kind) => `Show only what is ${kind} in the text`,
+    cards: "Tokens of this round, in verdict order",
+    text: "Generated text, token by token",
+  },
   soFar: (x, r) => `${x} up to round ${r}`,
   given: "Given:", prompt: "Prompt:", allWords: "All words",
   offlineNote: "Saved from Specscope: one recorded run, no connection needed.",
   settingsTitle: "Settings of this method",
-  settings: { tree: ["Shape of the draft", "chain: one line of guesses. auto: more branches where the draft is unsure. 3x2x1: three guesses for the next token, two behind each, then one"], vocab: ["Vocabulary", "intersect: draft also with another tokenizer"], tree_tokens: ["Guesses a round", "in a tree, all branches together"], tree_depth: ["How far ahead", "levels of a tree, where its shape does not say it"], tree_top_k: ["Branches", "guesses that may follow one guess"],
-    exit_layer: ["Layers of the draft", "a number, or a fraction of all"], skip_layers: ["Layers left out", "instead of an exit: 8-20,24"], confidence: ["Stop below", "end the draft behind a token less likely than this"], ngram_max: ["Longest match", "tokens looked for, tried first"], ngram_min: ["Shortest match", "tokens that count as a match"],
-    lookup_match: ["Which match", "the first in the text, or the most recent"], suffix_confidence: ["Stop below", "end the draft where its estimate falls below this"], lookup_min: ["Text before draft", "shortest match that goes before the draft model"] },
+  settings: {
+    tree: [
+      "Shape of the draft",
+      "chain: one line of guesses. auto: more branches where the draft is unsure. 3x2x1: three guesses for the next token, two behind each, then one",
+    ],
+    vocab: ["Vocabulary", "intersect: draft also with another tokenizer"],
+    tree_tokens: ["Guesses a round", "in a tree, all branches together"],
+    tree_depth: ["How far ahead", "levels of a tree, where its shape does not say it"],
+    tree_top_k: ["Branches", "guesses that may follow one guess"],
+    exit_layer: ["Layers of the draft", "a number, or a fraction of all"],
+    skip_layers: ["Layers left out", "instead of an exit: 8-20,24"],
+    confidence: ["Stop below", "end the draft behind a token less likely than this"],
+    ngram_max: ["Longest match", "tokens looked for, tried first"],
+    ngram_min: ["Shortest match", "tokens that count as a match"],
+    lookup_match: ["Which match", "the first in the text, or the most recent"],
+    suffix_confidence: ["Stop below", "end the draft where its estimate falls below this"],
+    lookup_min: ["Text before draft", "shortest match that goes before the draft model"],
+  },
 
   untested: { passed: "another guess at its place was kept", branch: "its branch was not kept" },
   // The verdict on a drafted token, the comparison first.
@@ -56,7 +87,10 @@ export const EN = {
   },
 
   roundTitle(r, round, final, atLimit) {
-    if (!round.drafted.length) return r === 0 ? "Round 0: the prompt is read, the first token falls out" : `Round ${r}: ${atLimit ? "one token left to the limit, so nothing was drafted" : "nothing drafted, one token from the target alone"}`;
+    if (!round.drafted.length)
+      return r === 0
+        ? "Round 0: the prompt is read, the first token falls out"
+        : `Round ${r}: ${atLimit ? "one token left to the limit, so nothing was drafted" : "nothing drafted, one token from the target alone"}`;
     const n = (v) => round.drafted.filter((d) => d.verdict === v).length;
     const parts = [`${count(round.drafted.length)} drafted`];
     if (!final) return `Round ${r}: ${parts[0]}`;
@@ -67,30 +101,44 @@ export const EN = {
     return `Round ${r}: ${list(parts)}`;
   },
   roundCost(round, step, estimated) {
-    const n = round.drafted.length, out = round.emitted.length;
+    const n = round.drafted.length;
+    const out = round.emitted.length;
     const pass = n ? `one target pass over ${n + 1} positions ${ms(round.verify_s)}` : `one target pass ${ms(round.verify_s)}`;
     const first = n ? `Draft ${n} × ${ms(round.draft_s / n)}, ${pass}.` : `${capital(pass)}.`;
     if (!step || !n) return first;
-    return `${first} Plain decoding ${estimated ? "would spend about" : "spent"} ${ms(step * out)} on ${out === 1 ? "this one token" : `these ${tokens(out)}`}.`;
+    return (
+      `${first} Plain decoding ${estimated ? "would spend about" : "spent"} ${ms(step * out)} on ` +
+      `${out === 1 ? "this one token" : `these ${tokens(out)}`}.`
+    );
   },
   unlikely: (top) => (top ? `: drawn by chance from q, whose likeliest is ${quoted(top.text)} at ${probLong(top.q)}` : ""),
   step(s, round, total) {
     const head = `Round ${s.r} of ${total - 1}`;
     if (s.phase === "draft") {
       const d = round.drafted[s.drafted - 1];
-      return `${head} · the draft proposes ${quoted(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}${EN.unlikely(likelierDraft(round, s.drafted - 1))}`;
+      return (
+        `${head} · the draft proposes ` +
+        `${quoted(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}${EN.unlikely(likelierDraft(round, s.drafted - 1))}`
+      );
     }
     if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafts at once`;
     if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · the round ends`;
     if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected draft`;
-    if (e.kind === "bonus") return `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "every draft was kept" : "a branch was kept to its end"}, ${quoted(e.text)} comes as a bonus`;
+    if (e.kind === "bonus")
+      return (
+        `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "every draft was kept" : "a branch was kept to its end"}, ` +
+        `${quoted(e.text)} comes as a bonus`
+      );
     return `${head} · the target alone writes ${quoted(e.text)}`;
   },
 
   speed: {
-    measured: (x) => (x >= 1 ? "faster than plain decoding in this one run; both measured, one after the other" : "of plain decoding's speed: slower here, in this one run; both measured, one after the other"),
+    measured: (x) =>
+      x >= 1
+        ? "faster than plain decoding in this one run; both measured, one after the other"
+        : "of plain decoding's speed: slower here, in this one run; both measured, one after the other",
     estimate: "times plain decoding's speed, by an estimate: plain decoding has not been timed beside this run, its step was timed earlier",
     none: "speed-up: shown once plain decoding has a time to compare with",
     plainRun: "no draft: this is plain decoding itself",
@@ -117,11 +165,16 @@ export const EN = {
     overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the one token drafted at this place is accepted, whichever it is.`,
     overlapFirst: (n, x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the first of the ${n} tokens drafted at this place is accepted.`,
     overlapAll: (n, x) => `Together these ${n} hold ${probLong(x)} of p: the chance that one of them is accepted.`,
-    subListed: (texts) => `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here, one after the other, none of them by dice: each has q = 1 on itself.`,
-    left: (d, listed) => `u was compared with what the refusals before it had left of p, ${listed ? "rescaled to 1" : "over q"}: ${times(d.threshold)}.`,
+    subListed: (texts) =>
+      `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here, one after the other, none of them by dice: each has q = 1 on itself.`,
+    left: (d, listed) =>
+      `u was compared with what the refusals before it had left of p, ${listed ? "rescaled to 1" : "over q"}: ${times(d.threshold)}.`,
     others: "all others", head: ["token", "target p over draft q", "residual"], headSingle: "target p",
     residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
-    pin: "u·q", drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`, drawn: "drawn", empty: "Choose a token to see both distributions at its place.",
+    pin: "u·q",
+    drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`,
+    drawn: "drawn",
+    empty: "Choose a token to see both distributions at its place.",
     caption: "Probabilities of the target and of the draft at this position",
     gap: (g) => `The target's first choice leads its second by ${fixed(g, 1)} in the logits.`,
     pinNote(d) {
@@ -131,10 +184,15 @@ export const EN = {
   },
   race: {
     label: (spec, plain) => `Tokens against seconds: speculative ${spec}, plain ${plain}`,
-    title: "Running speed-up", second: "s", measured: "Both runs measured one after the other on the same machine.", estimate: "Plain decoding has not run: its line is an estimate from the calibrated step.",
+    title: "Running speed-up",
+    second: "s",
+    measured: "Both runs measured one after the other on the same machine.",
+    estimate: "Plain decoding has not run: its line is an estimate from the calibrated step.",
     running: (n) => `Plain decoding of the same prompt is being measured now${n ? `: ${n} tokens` : ""} …`,
     alone: "Tokens against wall time.", spec: "speculative", plain: "plain", plainEstimate: "plain (estimate)", x: "seconds since start", y: "tokens",
-    now: (n, t, plain) => `At this step: ${n} tokens after ${secs(t)}${plain.known ? `; plain decoding ${plain.measured ? "had" : "would have had"} ${plain.tokens}` : ""}.`,
+    now: (n, t, plain) =>
+      `At this step: ${n} tokens after ` +
+      `${secs(t)}${plain.known ? `; plain decoding ${plain.measured ? "had" : "would have had"} ${plain.tokens}` : ""}.`,
   },
   timeline: { title: "Timeline", draft: "draft", target: "target", plain: "plain", near: "near this round", whole: "whole run",
     sub: (m) => (m ? "Measured. Plain decoding on the same clock." : "Plain lane estimated from the calibrated step, on the same clock.") },
@@ -142,8 +200,13 @@ export const EN = {
   where: (r, total) => `round ${r} of ${total - 1}`,
   lossy: "lossy: the output distribution differs from the target's",
   run(trace) {
-    const r = trace.run ?? {}, s = r.sampling ?? {}, bits = [];
-    if (r.target) bits.push(short(String(r.target).replaceAll(" ", "\u2009"), 60) + (r.draft ? ` with ${short(String(r.draft).replaceAll(" ", "\u2009"), 60)}` : ""));
+    const r = trace.run ?? {};
+    const s = r.sampling ?? {};
+    const bits = [];
+    if (r.target)
+      bits.push(
+        short(String(r.target).replaceAll(" ", "\u2009"), 60) + (r.draft ? ` with ${short(String(r.draft).replaceAll(" ", "\u2009"), 60)}` : ""),
+      );
     if (r.device) bits.push(`${r.device} ${r.dtype ?? ""}`.trim());
     if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "greedy" : `temperature ${upTo(Number(s.temperature), 3)}`);
     if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${upTo(s.top_p, 3)}`);
@@ -154,11 +217,39 @@ export const EN = {
     return bits.join(" · ");
   },
   source: { recorded: "Recorded run", live: "Live run", imported: "Opened from a file", none: "Run" },
-  recordings: { shown: "This is a recorded run: play it, or step through it.", none: "No recording of this example with this method: the run shown is another one. Press Run to make it.", live: "Press Run to decode this prompt live.", failed: "The recording could not be loaded." },
+  recordings: {
+    shown: "This is a recorded run: play it, or step through it.",
+    none: "No recording of this example with this method: the run shown is another one. Press Run to make it.",
+    live: "Press Run to decode this prompt live.",
+    failed: "The recording could not be loaded.",
+  },
   queue: (place, of) => `Waiting for the model: place ${place} of ${of} in the queue.`,
   waiting: "Waiting for the first token …", nothing: "No recorded run is here yet. Press Run when the live model is ready.",
-  controls: { first: "First step (Home)", back: "Step back (Left)", play: "Play (Space)", pause: "Pause (Space)", forward: "Step forward (Right)", last: "Last step (End)", speed: "Playing speed", toRead: "To read along", recorded: "Times the recorded speed", pace: (n) => `${n} ${n === 1 ? "step" : "steps"}/s`, scrub: "Rounds: one bar a round, height is tokens emitted", help: "Keys (?)", close: "Close" },
-  keys: [["←  →", "one step back, forward"], ["Shift ←  →", "one round back, forward"], ["Space", "play, pause"], ["Home  End", "first, last step"], ["↑  ↓", "previous, next token when one has the focus"], ["?", "this list"], ["Esc", "leave the presenter's view"], ["Page Down  Page Up", "presenting: next, previous step (in the lesson: its pages)"]],
+  controls: {
+    first: "First step (Home)",
+    back: "Step back (Left)",
+    play: "Play (Space)",
+    pause: "Pause (Space)",
+    forward: "Step forward (Right)",
+    last: "Last step (End)",
+    speed: "Playing speed",
+    toRead: "To read along",
+    recorded: "Times the recorded speed",
+    pace: (n) => `${n} ${n === 1 ? "step" : "steps"}/s`,
+    scrub: "Rounds: one bar a round, height is tokens emitted",
+    help: "Keys (?)",
+    close: "Close",
+  },
+  keys: [
+    ["←  →", "one step back, forward"],
+    ["Shift ←  →", "one round back, forward"],
+    ["Space", "play, pause"],
+    ["Home  End", "first, last step"],
+    ["↑  ↓", "previous, next token when one has the focus"],
+    ["?", "this list"],
+    ["Esc", "leave the presenter's view"],
+    ["Page Down  Page Up", "presenting: next, previous step (in the lesson: its pages)"],
+  ],
   bar: (r, round) => `round ${r}: ${tokens(round.emitted.length)}${round.drafted.length ? `, ${round.drafted.length} drafted` : ""}`,
   stopped: { cancelled: "stopped before its end", length: "ended at the token limit", eos: "ended by itself", stop_string: "ended at a stop string" },
   secs,

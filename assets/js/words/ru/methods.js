@@ -3,7 +3,17 @@ import { fixed, inRussian, lower, percent, plural, ratio, upTo } from "../../pag
 import { GLOSSARY_RU } from "./glossary.js";
 
 const { secs } = inRussian;
-export const METHOD_NAMES_RU = { plain: "обычная генерация", draft: "модель-черновик", lookup: "прежний текст", suffix: "привычки", "early-exit": "свои слои", medusa: "Medusa", eagle: "EAGLE", "lookup+draft": "прежний текст или модель-черновик", "lookup+eagle": "прежний текст или EAGLE" };
+export const METHOD_NAMES_RU = {
+  plain: "обычная генерация",
+  draft: "модель-черновик",
+  lookup: "прежний текст",
+  suffix: "привычки",
+  "early-exit": "свои слои",
+  medusa: "Medusa",
+  eagle: "EAGLE",
+  "lookup+draft": "прежний текст или модель-черновик",
+  "lookup+eagle": "прежний текст или EAGLE",
+};
 export const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
 export const RUN_NAME_RU = (r) => `${EXAMPLE_NAMES_RU[r.example] ?? r.example} · ${METHOD_NAMES_RU[r.method] ?? r.method}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} МБ`;
@@ -12,68 +22,162 @@ export const METHODS_RU = {
   glossary: GLOSSARY_RU,
   names: METHOD_NAMES_RU, examples: EXAMPLE_NAMES_RU,
   title: "Кто может предлагать",
-  lead: "Проверка у всех одна, поэтому все сохраняют [[law|распределение]] [[target|целевой модели]]. Различаются они тем, кто делает [[draft|черновик]], чего это стоит и как часто он угадывает.",
+  lead:
+    "Проверка у всех одна, поэтому все сохраняют [[law|распределение]] [[target|целевой модели]]. " +
+    "Различаются они тем, кто делает [[draft|черновик]], чего это стоит и как часто он угадывает.",
   labels: { proposes: "Кто предлагает", memory: "Память", needs: "Нужно", choose: "Выбирать, когда", paper: "Статья", here: "Здесь" },
   cards: {
-    draft: { proposes: "Вторая, гораздо меньшая модель пишет вперёд, токен за токеном.", memory: "Веса маленькой модели и её собственный кэш.", needs: "Вторая модель с теми же [[token|токенами]]; общую можно дообучить под целевую.",
+    draft: {
+      proposes: "Вторая, гораздо меньшая модель пишет вперёд, токен за токеном.",
+      memory: "Веса маленькой модели и её собственный кэш.",
+      needs: "Вторая модель с теми же [[token|токенами]]; общую можно дообучить под целевую.",
       choose: "у целевой модели есть маленькая родственница, и шаг черновика стоит нескольких сотых её прохода.",
-      papers: ["Leviathan, Kalman, Matias: Fast Inference from Transformers via Speculative Decoding. 2023, arxiv.org/abs/2211.17192", "Chen et al.: Accelerating Large Language Model Decoding with Speculative Sampling. 2023, arxiv.org/abs/2302.01318"] },
-    lookup: { proposes: "Сам текст: то, что шло за теми же токенами раньше, в вопросе или ответе.", memory: "Ничего.", needs: "Ничего: ни модели, ни обучения.",
+      papers: [
+        "Leviathan, Kalman, Matias: Fast Inference from Transformers via Speculative Decoding. 2023, arxiv.org/abs/2211.17192",
+        "Chen et al.: Accelerating Large Language Model Decoding with Speculative Sampling. 2023, arxiv.org/abs/2302.01318",
+      ],
+    },
+    lookup: {
+      proposes: "Сам текст: то, что шло за теми же токенами раньше, в вопросе или ответе.",
+      memory: "Ничего.",
+      needs: "Ничего: ни модели, ни обучения.",
       choose: "ответ повторяет вопрос: правка, пересказ, код, вопросы по тексту. В свободном тексте находит мало, но и стоит почти ничего.",
-      papers: ["Saxena: Prompt Lookup Decoding. 2023, github.com/apoorvumang/prompt-lookup-decoding"] },
-    suffix: { proposes: "Подсчёт того, что чаще всего шло за теми же токенами, в этом тексте и в прежних ответах.", memory: "Дерево виденных текстов, по нескольку байтов на токен.", needs: "Прежние ответы того же рода; без обучения.",
+      papers: ["Saxena: Prompt Lookup Decoding. 2023, github.com/apoorvumang/prompt-lookup-decoding"],
+    },
+    suffix: {
+      proposes: "Подсчёт того, что чаще всего шло за теми же токенами, в этом тексте и в прежних ответах.",
+      memory: "Дерево виденных текстов, по нескольку байтов на токен.",
+      needs: "Прежние ответы того же рода; без обучения.",
       choose: "запросы одного рода идут снова и снова: агенты, бланки, отчёты.",
-      papers: ["Oliaro et al.: SuffixDecoding: Extreme Speculative Decoding for Emerging AI Applications. 2024, arxiv.org/abs/2411.04975"] },
-    "early-exit": { proposes: "Первые слои самой целевой модели; остальные при черновике пропускаются.", memory: "Ничего дополнительно.", needs: "Целевая модель, обученная выходить раньше. Прочие по половине слоёв угадывают плохо.",
+      papers: ["Oliaro et al.: SuffixDecoding: Extreme Speculative Decoding for Emerging AI Applications. 2024, arxiv.org/abs/2411.04975"],
+    },
+    "early-exit": {
+      proposes: "Первые слои самой целевой модели; остальные при черновике пропускаются.",
+      memory: "Ничего дополнительно.",
+      needs: "Целевая модель, обученная выходить раньше. Прочие по половине слоёв угадывают плохо.",
       choose: "модель обучена этому, а памяти мало.",
-      papers: ["Elhoushi et al.: LayerSkip: Enabling Early Exit Inference and Self-Speculative Decoding. 2024, arxiv.org/abs/2404.16710", "Zhang et al.: Draft & Verify: Lossless Large Language Model Acceleration via Self-Speculative Decoding. 2023, arxiv.org/abs/2309.08168"] },
-    medusa: { proposes: "Несколько маленьких голов на последнем состоянии целевой модели; i-я угадывает i-й следующий токен.", memory: "Веса голов; своего кэша нет.", needs: "Обучить головы под эту модель, для большой это несколько часов GPU.",
+      papers: [
+        "Elhoushi et al.: LayerSkip: Enabling Early Exit Inference and Self-Speculative Decoding. 2024, arxiv.org/abs/2404.16710",
+        "Zhang et al.: Draft & Verify: Lossless Large Language Model Acceleration via Self-Speculative Decoding. 2023, arxiv.org/abs/2309.08168",
+      ],
+    },
+    medusa: {
+      proposes: "Несколько маленьких голов на последнем состоянии целевой модели; i-я угадывает i-й следующий токен.",
+      memory: "Веса голов; своего кэша нет.",
+      needs: "Обучить головы под эту модель, для большой это несколько часов GPU.",
       choose: "черновик любой длины должен делаться за один шаг. Головы не видят догадок друг друга: дальние места угадываются хуже.",
-      papers: ["Cai et al.: Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads. 2024, arxiv.org/abs/2401.10774"] },
-    eagle: { proposes: "Один слой читает внутренние состояния целевой модели и пишет вперёд, видя каждую предыдущую догадку.", memory: "Веса одного слоя и маленький кэш.", needs: "Обучить голову под эту модель.",
+      papers: ["Cai et al.: Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads. 2024, arxiv.org/abs/2401.10774"],
+    },
+    eagle: {
+      proposes: "Один слой читает внутренние состояния целевой модели и пишет вперёд, видя каждую предыдущую догадку.",
+      memory: "Веса одного слоя и маленький кэш.",
+      needs: "Обучить голову под эту модель.",
       choose: "для вашей модели есть такая голова или её можно обучить: в статьях это лучшие догадки за свою цену.",
-      papers: ["Li et al.: EAGLE: Speculative Sampling Requires Rethinking Feature Uncertainty. 2024, arxiv.org/abs/2401.15077", "Li et al.: EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees. 2024, arxiv.org/abs/2406.16858", "Li et al.: EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time Test. 2025, arxiv.org/abs/2503.01840"] },
-    "lookup+draft": { proposes: "Прежний текст, где нашлось длинное совпадение, иначе модель-черновик.", memory: "Как у модели-черновика.", needs: "То же, что модели-черновику.",
+      papers: [
+        "Li et al.: EAGLE: Speculative Sampling Requires Rethinking Feature Uncertainty. 2024, arxiv.org/abs/2401.15077",
+        "Li et al.: EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees. 2024, arxiv.org/abs/2406.16858",
+        "Li et al.: EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time Test. 2025, arxiv.org/abs/2503.01840",
+      ],
+    },
+    "lookup+draft": {
+      proposes: "Прежний текст, где нашлось длинное совпадение, иначе модель-черновик.",
+      memory: "Как у модели-черновика.",
+      needs: "То же, что модели-черновику.",
       choose: "одни запросы повторяют свой вопрос, а другие нет.",
-      papers: ["Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (черновики по очереди, та же мысль)"] },
-    "lookup+eagle": { proposes: "Прежний текст, где нашлось длинное совпадение, иначе голова EAGLE.", memory: "Как у EAGLE.", needs: "То же, что EAGLE.",
+      papers: [
+        "Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (черновики по очереди, та же мысль)",
+      ],
+    },
+    "lookup+eagle": {
+      proposes: "Прежний текст, где нашлось длинное совпадение, иначе голова EAGLE.",
+      memory: "Как у EAGLE.",
+      needs: "То же, что EAGLE.",
       choose: "одни запросы повторяют свой вопрос, а другие нет, и для модели есть голова.",
-      papers: ["Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (черновики по очереди, та же мысль)", "Li et al.: EAGLE: Speculative Sampling Requires Rethinking Feature Uncertainty. 2024, arxiv.org/abs/2401.15077"] },
+      papers: [
+        "Chen et al.: Cascade Speculative Drafting for Even Faster LLM Inference. 2023, arxiv.org/abs/2312.11462 (черновики по очереди, та же мысль)",
+        "Li et al.: EAGLE: Speculative Sampling Requires Rethinking Feature Uncertainty. 2024, arxiv.org/abs/2401.15077",
+      ],
+    },
     plain: { proposes: "Никто: один [[pass|проход]] целевой модели на каждый токен.", memory: "Ничего дополнительно.", needs: "Ничего.",
-      choose: "черновик принимают слишком редко, машина считает сразу много запросов или проход по нескольким токенам дорог. Тогда с черновиком медленнее.",
+      choose:
+        "черновик принимают слишком редко, машина считает сразу много запросов или проход по нескольким токенам дорог. Тогда с черновиком медленнее.",
       papers: ["Vaswani et al.: Attention Is All You Need. 2017, arxiv.org/abs/1706.03762 (сам декодер)"] },
   },
-  tune: { title: "По слоям", exitHead: "выход после слоя", skipHead: "пропущены слои", head: ["первая догадка принята", "токенов за раунд", "к обычной скорости"],
-    exit: (n) => `выход после слоя ${n}`, skip: (n) => `без слоёв ${String(n).replaceAll("-", "–")}`, more: (n) => `Слои, пропущенные в середине; настроек: ${n}`,
-    best: (name, x) => (x > 1 ? `Лучшее из измеренного: ${name}, ${ratio(x)} обычной скорости.` : `Лучшее из измеренного: ${name}, ${ratio(x)} обычной скорости. С этой моделью не окупается ни одна из проверенных настроек.`),
-    from: (target, prompts, n) => `Измерено с ${target}: вопросов ${prompts}, по ${n} новых токенов, рядом с обычной генерацией того же.` },
+  tune: {
+    title: "По слоям",
+    exitHead: "выход после слоя",
+    skipHead: "пропущены слои",
+    head: ["первая догадка принята", "токенов за раунд", "к обычной скорости"],
+    exit: (n) => `выход после слоя ${n}`,
+    skip: (n) => `без слоёв ${String(n).replaceAll("-", "–")}`,
+    more: (n) => `Слои, пропущенные в середине; настроек: ${n}`,
+    best: (name, x) =>
+      x > 1
+        ? `Лучшее из измеренного: ${name}, ${ratio(x)} обычной скорости.`
+        : `Лучшее из измеренного: ${name}, ${ratio(x)} обычной скорости. С этой моделью не окупается ни одна из проверенных настроек.`,
+    from: (target, prompts, n) => `Измерено с ${target}: вопросов ${prompts}, по ${n} новых токенов, рядом с обычной генерацией того же.`,
+  },
   size: (bytes) => `Здесь: ${mb(bytes)} весов.`,
   none: "Записи с ним здесь ещё нет.",
   figure(r) {
-    const kept = r.tested ? `, принято ${percent(r.accepted / r.tested)} проверенных (${r.accepted} из ${r.tested}${r.several ? ", на одном месте предлагалось несколько, принят может быть один" : ""})` : "";
+    const kept = r.tested
+      ? `, принято ${percent(r.accepted / r.tested)} проверенных (${r.accepted} из ` +
+        `${r.tested}${r.several ? ", на одном месте предлагалось несколько, принят может быть один" : ""})`
+      : "";
     return r.ratio === null ? `ускорение не измерено${kept}` : `${ratio(r.ratio)} обычной скорости${kept}`;
   },
-  slower: (r) => (r.ratio !== null && r.ratio < 1 ? (r.cost !== null && r.tokens_per_round !== null ? `Здесь медленнее, потому что раунд с черновиком стоит ${fixed(r.cost, 2)} обычного шага и даёт только ${fixed(r.tokens_per_round, 2)} токена.` : "Здесь медленнее, потому что раунды дают меньше, чем стоят.") : ""),
+  slower: (r) =>
+    r.ratio !== null && r.ratio < 1
+      ? r.cost !== null && r.tokens_per_round !== null
+        ? `Здесь медленнее, потому что раунд с черновиком стоит ${fixed(r.cost, 2)} обычного шага и даёт только ${fixed(r.tokens_per_round, 2)} ` +
+          "токена."
+        : "Здесь медленнее, потому что раунды дают меньше, чем стоят."
+      : "",
   lossy: "с потерями: распределение ответа не такое, как у целевой модели",
   play: (r) => `Открыть на первой вкладке: ${EXAMPLE_NAMES_RU[r.example] ?? r.example}`, playShort: "Открыть на первой вкладке",
   race: { title: "Рядом: один вопрос, несколько методов, одни часы",
     lead: "Каждый записан отдельно, один за другим, и проигрывается здесь. Одновременный запуск исказил бы все.",
     example: "Вопрос", methods: "Методы", none: "Записей здесь ещё нет.", loading: "Записи загружаются …", failed: "Одна из записей не загрузилась.",
-    play: "Проиграть", hint: "Нажмите «Проиграть»: все начнут одновременно.", pause: "Пауза", again: "С начала", speed: "Скорость, во сколько раз быстрее записи", clock: "Часы", at: (t) => secs(t),
+    play: "Проиграть",
+    hint: "Нажмите «Проиграть»: все начнут одновременно.",
+    pause: "Пауза",
+    again: "С начала",
+    speed: "Скорость, во сколько раз быстрее записи",
+    clock: "Часы",
+    at: (t) => secs(t),
     state: (n, t) => `токенов: ${n}`, done: (n, t) => `токенов: ${n} за ${secs(t)}, готово`, lane: (name) => `Текст: ${name}`,
-    plainFrom: (name) => `Время измерено тут же, на том же вопросе: ${name}`, noText: "У этой обычной генерации записаны только времена, текста нет: токены показаны точками", noPlain: "Обычная генерация этого вопроса не измерена.",
+    plainFrom: (name) => `Время измерено тут же, на том же вопросе: ${name}`,
+    noText: "У этой обычной генерации записаны только времена, текста нет: токены показаны точками",
+    noPlain: "Обычная генерация этого вопроса не измерена.",
     sameTokens: (n) => `Все идут до одной черты: первые ${n} ${plural(n, "токен", "токена", "токенов")}, насколько хватает самой короткой записи.`,
-    stretched: "Машина не каждый раз была одинаково быстра, но рядом с каждой записью измерена своя обычная генерация: часы здесь выставлены так, чтобы все обычные заняли одно время.",
-    sampled: (some) => `${some ? "Записи с температурой выбирали" : "Здесь выбирали"} случайно: каждый текст — новый бросок костей, поэтому тексты разные. Одинакова у всех методов вероятность каждого текста. ${some ? "При температуре 0 тексты совпадают, кроме мест, где два токена почти равны и выбор зависит от округления." : ""}`.trim(),
-    greedy: "При температуре 0 случая нет: каждый метод пишет тот же текст, что обычная генерация, кроме мест, где два токена почти равны и выбор зависит от округления.",
+    stretched:
+      "Машина не каждый раз была одинаково быстра, но рядом с каждой записью измерена своя обычная генерация: " +
+      "часы здесь выставлены так, чтобы все обычные заняли одно время.",
+    sampled: (some) =>
+      (
+        `${some ? "Записи с температурой выбирали" : "Здесь выбирали"} случайно: каждый текст — новый бросок костей, поэтому тексты разные. ` +
+        "Одинакова у всех методов вероятность каждого текста. " +
+        `${some ? "При температуре 0 тексты совпадают, кроме мест, где два токена почти равны и выбор зависит от округления." : ""}`
+      ).trim(),
+    greedy:
+      "При температуре 0 случая нет: каждый метод пишет тот же текст, что обычная генерация, кроме мест, " +
+      "где два токена почти равны и выбор зависит от округления.",
     verdict(lanes, n) {
-      const best = lanes[0], rest = lanes.slice(1);
+      const best = lanes[0];
+      const rest = lanes.slice(1);
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} обычной`);
-      const names = lanes.filter((l) => best.rate / l.rate < 1.03).map((l) => l.name), level = names.length > 1 ? ` ${names.join(" и ")} отстают друг от друга не больше чем на 3 %: по одному измерению это ничья.` : "";
-      return rest.length ? `Первый на этих ${n} ${plural(n, "токене", "токенах", "токенах")}: ${best.name}, ${fixed(best.rate, 1)} токена в секунду${more(best)}; затем ${rest.map((l) => `${l.name} ${fixed(l.rate, 1)}${more(l)}`).join("; ")}. Карточки ниже говорят о записях целиком.${level}` : `${best.name}: ${fixed(best.rate, 1)} токена в секунду.`;
+      const names = lanes.filter((l) => best.rate / l.rate < 1.03).map((l) => l.name);
+      const level = names.length > 1 ? ` ${names.join(" и ")} отстают друг от друга не больше чем на 3 %: по одному измерению это ничья.` : "";
+      return rest.length
+        ? `Первый на этих ${n} ${plural(n, "токене", "токенах", "токенах")}: ${best.name}, ${fixed(best.rate, 1)} токена в секунду${more(best)}; ` +
+            `затем ${rest.map((l) => `${l.name} ${fixed(l.rate, 1)}${more(l)}`).join("; ")}. Карточки ниже говорят о записях целиком.${level}`
+        : `${best.name}: ${fixed(best.rate, 1)} токена в секунду.`;
     },
     heat: (t) => `температура ${upTo(t, 2)}`,
-    because: (name, why) => `${name}: ${lower(why)}`, differ: "Не все эти записи сделаны с одними настройками (скажем, с одной температурой) или на одной машине: сравнивайте осторожно.", head: ["метод", "токены", "секунды", "токенов в секунду", "к обычной, на этих токенах", "на всей записи"], table: "Таблицей",
+    because: (name, why) => `${name}: ${lower(why)}`,
+    differ: "Не все эти записи сделаны с одними настройками (скажем, с одной температурой) или на одной машине: сравнивайте осторожно.",
+    head: ["метод", "токены", "секунды", "токенов в секунду", "к обычной, на этих токенах", "на всей записи"],
+    table: "Таблицей",
     legend: { accepted: "принят", recovered: "выбран заново", bonus: "бонус", plain: "обычный" },
   },
 };
