@@ -139,7 +139,7 @@ def test_a_token_tells_its_verdict(visit, url):
     assert "Overlap" in user.text(".ss-bars")
     accepted = page.locator('.ss-text .ss-tok[data-kind="accepted"]').first
     accepted.hover()
-    assert "kept" in user.text(".ss-tip")
+    assert "accepted" in user.text(".ss-tip")
     accepted.click()
     user.at()
     assert page.locator('.ss-card[aria-pressed="true"][data-kind="accepted"]').count() == 1

@@ -35,7 +35,7 @@ def test_u_changes_the_verdict_by_hand_and_by_key(user):
     texts = [kept.nth(i).inner_text() for i in range(kept.count())]
     assert verdict(user) == "rejected" and "≥ p/q" in user.text(f"{PANEL} .ss-say2")
     page.locator(f"{PANEL} .ss-u").fill("0")
-    assert verdict(user) == "accepted" and "kept" in user.text(f"{PANEL} .ss-say2")
+    assert verdict(user) == "accepted" and "is accepted" in user.text(f"{PANEL} .ss-say2")
     page.locator(f"{PANEL} .ss-u").focus()
     for _ in range(3):
         page.keyboard.press("End")  # a key of the slider, not of the player

@@ -124,7 +124,7 @@ def test_a_run_is_a_point_with_its_interval_and_positions(started):
     user.page.wait_for_selector(f"{ROOT} .ss-posbar")
     totals = fake_trace.make()["totals"]
     words = user.page.locator(f"{ROOT} .ss-model > .ss-say").inner_text()
-    assert f"{totals['accepted']} of {totals['tested']} tested drafts were kept" in words and "95 % confidence" in words and "measured:" in words
+    assert f"{totals['accepted']} of {totals['tested']} tested drafts were accepted" in words and "95 % confidence" in words and "measured:" in words
     assert user.page.locator(f"{ROOT} .ss-runpoint").count() == 2 and user.page.locator(f"{ROOT} .ss-diamond").count() == 2
     assert user.page.locator(f"{ROOT} .ss-model .ss-interval").count() == 3
     assert user.page.locator(f"{ROOT} .ss-posbar").count() == 4

@@ -75,7 +75,7 @@ def test_bars_are_pulled_by_keys_and_by_hand_and_stay_laws(user):
     assert abs(values(user, "q")[0] - 50) <= 2 and abs(sum(values(user, "q")) - 100) <= 2
     errors = user.page.eval_on_selector_all("#lossless .ss-playground .ss-err", "nodes => nodes.map(n => n.textContent)")
     assert all(e == "0" or "10⁻¹" in e for e in errors), errors
-    assert "Kept and resampled together are p" in user.text("#lossless .ss-playground .ss-note")
+    assert "Accepted and resampled together are p" in user.text("#lossless .ss-playground .ss-note")
 
 
 def test_presets_and_three_to_six_tokens(user):

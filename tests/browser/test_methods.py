@@ -43,7 +43,7 @@ def test_a_card_for_every_proposer_with_its_figures(user):
         for part in ("Who proposes", "Memory", "Needs", "Choose it when", "Here", "Paper"):
             assert part in text, (name, part)
         assert "arxiv.org" in text or "github.com" in text
-    assert "of tested drafts kept" in cards["draft"] and "No recorded run" in cards["medusa"]
+    assert "of tested drafts accepted" in cards["draft"] and "No recorded run" in cards["medusa"]
     assert "Slower here, because a drafting round costs" in cards["draft"]
 
 

@@ -29,9 +29,9 @@ export const FASTER_EN = {
       `Here a pass over ${tokens(n)} takes ${ms(five)}, ${fixed(v, 2)} times a pass over one token (${ms(one)}). ` +
       `${n} passes for one token each would take ${ms(n * one)}.`,
     noisy: "A pass over more tokens cannot be quicker than over one: where it was timed so, that is noise, and below it is taken to cost the same.",
-    refused: (n, v, kept) =>
+    refused: (n, v, before) =>
       `Not used: a pass over ${tokens(n)} was timed at ${fixed(v, 2)} times a pass over one, but it does at least the same work. ` +
-      `This machine was busy with something else. ${kept ? "What was measured before stays in use" : "The recording's costs stay in use"}; ` +
+      `This machine was busy with something else. ${before ? "What was measured before stays in use" : "The recording's costs stay in use"}; ` +
       "measure again when it is quiet.",
     floorSentence(c, s, share, more) {
       const wide = { bfloat16: 2, float16: 2, float32: 4, float64: 8 }[more.dtype];
@@ -72,7 +72,7 @@ export const FASTER_EN = {
   model: {
     title: "When it pays: what a round yields against what it costs",
     lead:
-      "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is kept with the same chance " +
+      "A [[round]] with k drafts yields 1 + α + α² + … + αᵏ tokens on average, if each tested draft is accepted with the same chance " +
       "[[alpha|α]]. It costs k · [[c]] + [[v]] plain steps. The [[speed-up]] is that yield divided by that cost; c and v are measured.",
     run: "Run",
     live: "the run in Watch",
@@ -99,7 +99,7 @@ export const FASTER_EN = {
       `${fixed(parts.pass, 2)} for the pass) and yields only ${fixed(t, 2)} tokens.`,
     breakEven: (k, a, now) =>
       a === null
-        ? `With ${drafts(k)} it cannot pay at these costs, even if every draft were kept.`
+        ? `With ${drafts(k)} it cannot pay at these costs, even if every draft were accepted.`
         : a < 0.005
           ? `With ${drafts(k)} at these costs it always pays.`
           : `[[break-even|Break-even]]: with ${drafts(k)} it pays from α = ${probLong(a)} on${now >= a ? "" : `; α is ${probLong(now)} now`}.`,
@@ -119,7 +119,7 @@ export const FASTER_EN = {
     point: "this run, by the closed form", diamond: "this run, measured",
     today(f) {
       const head =
-        `In this run ${f.accepted} of ${f.tested} tested drafts were kept: α = ${probLong(f.alpha)}, ` +
+        `In this run ${f.accepted} of ${f.tested} tested drafts were accepted: α = ${probLong(f.alpha)}, ` +
         `and with 95 % confidence between ${probLong(f.interval[0])} and ${probLong(f.interval[1])}. `;
       const form = `The closed form (the formula above) makes ${ratio(f.expected[1])} of it (${ratio(f.expected[0])} to ${ratio(f.expected[2])})`;
       if (f.measured === null) return `${head}${form}; plain decoding was not measured.`;
@@ -144,7 +144,7 @@ export const FASTER_EN = {
     },
     todayTree: (f) =>
       "This run drafted trees, several tokens at a place; the closed form is for one chain of guesses, so the run is no point in these charts, " +
-      "and the slider α stands at the share of rounds that kept a token of the first level." +
+      "and the slider α stands at the share of rounds that accepted a token of the first level." +
       (f.measured === null ? "" : ` Measured: ${ratio(f.measured)}.`) +
       (f.cost ? ` A drafting round cost ${fixed(f.cost.cost, 2)} plain steps and yielded ${fixed(f.cost.yield, 2)} tokens.` : ""),
     slowRun: (cost) =>
@@ -154,23 +154,24 @@ export const FASTER_EN = {
   position: {
     title: "Acceptance by position",
     lead:
-      "The closed form takes every draft for equally likely to be kept. " +
-      "Then the share of rounds that keep the i-th draft falls as αⁱ (circles). " +
+      "The closed form takes every draft for equally likely to be accepted. " +
+      "Then the share of rounds that accept the i-th draft falls as αⁱ (circles). " +
       "Bars: what this run did, over the rounds that drafted an i-th token; whiskers: 95 %.",
     head: ["position", "accepted", "drafted", "share", "95 %", "αⁱ"],
     label: (rows) => `Acceptance by position. ${rows.join(" ")}`,
     row: (i, share, a) => `Position ${i}: ${percent(share)}, expected ${percent(a)}.`,
     x: "position in the draft", bar: "this run", iid: "αⁱ",
-    // Every position is judged, not the first alone.
+    // Every position is told of, not the first alone.
     sentence(rows) {
       const more = rows.flatMap((r, i) => (r.interval[0] > r.iid ? [i + 1] : []));
       const fewer = rows.flatMap((r, i) => (r.interval[1] < r.iid ? [i + 1] : []));
       if (!more.length && !fewer.length) return "At every position αⁱ lies inside the whisker: the run does not contradict equal chances.";
       return [
         more.length
-          ? `At ${places(more)} more is kept than equal chances would give: where the first guesses fit, the text is easy and the next ones fit too.`
+          ? `At ${places(more)} more is accepted than equal chances would give: where the first guesses fit, ` +
+            "the text is easy and the next ones fit too."
           : "",
-        fewer.length ? `At ${places(fewer)} less is kept than equal chances would give: later drafts stand on the draft's own guesses.` : "",
+        fewer.length ? `At ${places(fewer)} less is accepted than equal chances would give: later drafts stand on the draft's own guesses.` : "",
       ]
         .filter(Boolean)
         .join(" ");

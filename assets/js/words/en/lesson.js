@@ -20,14 +20,14 @@ export const LESSON_EN = {
   noRuns: "There are no recorded runs on this server, so the lesson has nothing to show.",
   finished: "All ten are done. You can now say why it is faster, why nothing is lost, and when it does not pay.",
   predict: {
-    ask: (text, p, q) => `Will the target keep ${quoted(text)}? The draft gave it q = ${probLong(q)}, the target gives it p = ${probLong(p)}.`,
-    kept: "It is kept",
+    ask: (text, p, q) => `Will the target accept ${quoted(text)}? The draft gave it q = ${probLong(q)}, the target gives it p = ${probLong(p)}.`,
+    accepted: "It is accepted",
     rejected: "It is rejected",
     right: "You were right.",
     wrong: "It went the other way.",
     reveal: (d) =>
       `u was ${apart(d.u, Math.min(1, d.p / d.q))[0]}, and p/q = ${apart(d.u, Math.min(1, d.p / d.q))[1]}: ` +
-      `${d.u < d.p / d.q ? "below it, kept" : "not below it, rejected"}. With p/q you know the odds, never the outcome.`,
+      `${d.u < d.p / d.q ? "below it, accepted" : "not below it, rejected"}. With p/q you know the odds, never the outcome.`,
   },
   there: "Take me there",
   own: "Now with a prompt of your own",
@@ -43,18 +43,18 @@ export const LESSON_EN = {
       done: "That one pass took hardly longer than a pass for one token. This is where the time is won.",
     },
     predict: {
-      title: "Will it be kept?",
+      title: "Will it be accepted?",
       text:
         "The pass has computed [[p]], the chance that the target gives to each drafted token; [[q]] is the chance that the draft gave it. " +
-        "A random number [[u]], as likely anywhere between 0 and 1, decides: the token is kept if u lies below p/q.",
+        "A random number [[u]], as likely anywhere between 0 and 1, decides: the token is accepted if u lies below p/q.",
       task: "Predict, then see.",
-      done: "A token the target likes as much as the draft did is always kept; one it likes half as much is kept half of the time.",
+      done: "A token the target likes as much as the draft did is always accepted; one it likes half as much is accepted half of the time.",
     },
     bonus: {
-      title: "A whole draft is kept",
+      title: "A whole draft is accepted",
       text:
-        "If every draft is kept, the pass has already computed the target's [[law|distribution (the chance of each token)]] for the token " +
-        "behind them. It is drawn for nothing: the [[bonus]].",
+        "If every draft is accepted, the pass has already computed the target's [[distribution|distribution (the chance of each token)]] for " +
+        "the token behind them. It is drawn for nothing: the [[bonus]].",
       task: "Find a round that ended with a bonus. The bars under the text are rounds; green at the top is a bonus.",
       done: "So a round of k drafts can yield k + 1 tokens for one pass.",
     },
@@ -77,14 +77,14 @@ export const LESSON_EN = {
     },
     reject: {
       title: "Let the dice fall otherwise",
-      text: "Here is a token that was kept although p < q. Under “What if”, u is drawn as a slider, the coloured part reaches to p/q.",
+      text: "Here is a token that was accepted although p < q. Under “What if”, u is drawn as a slider, the coloured part reaches to p/q.",
       task: "Drag u until this token is rejected.",
-      done: "The same models, another throw: another verdict. What is exact is not the single text but the chance of each.",
+      done: "The same models, another throw, another outcome. What is exact is not the single text but the chance of each.",
     },
     roll: {
       title: "Nothing is lost",
       text:
-        "Kept drafts give min(p, q) of each token. The rest comes from the [[residual]], which holds precisely what is missing. " +
+        "Accepted drafts give min(p, q) of each token. The rest comes from the [[residual]], which holds precisely what is missing. " +
         "Together they are p.",
       task:
         "Under “What if”, roll this place 1,000 times and compare the bars with the marks of p. " +
@@ -95,7 +95,7 @@ export const LESSON_EN = {
     },
     agree: {
       title: "A better draft",
-      text: "The chance that a draft is kept is the [[overlap]], Σ min(p, q). A better draft has a q closer to p.",
+      text: "The chance that a draft is accepted is the [[overlap]], Σ min(p, q). A better draft has a q closer to p.",
       task:
         "Under “What if”, pull the bars of q to where p ends until the overlap is at least 0.95. " +
         "Begin with the bar that is furthest off; each pull rescales the others.",
@@ -107,7 +107,7 @@ export const LESSON_EN = {
         "A pass over a few tokens costs little more than a pass over one because most of it is spent once for all of them, " +
         "above all the reading of the weights. That ends when the arithmetic for the tokens takes longer than what is spent once: " +
         "with many drafts, or where a server writes for many people in the same pass. " +
-        "Then each further draft costs, but is kept more and more seldom: all before it must be kept too.",
+        "Then each further draft costs, but is accepted more and more seldom: all before it must be accepted too.",
       task:
         "Under “What if”, make it slower than plain decoding: more drafts, a pass fuller with other requests, or both, " +
         "until the bar you have chosen is red.",
@@ -128,15 +128,15 @@ export const LESSON_EN = {
     {
       ask: "Why is the distribution of the output (the chance of each token) unchanged?",
       options: [
-        "Because drafts are only kept where both models agree on the best token.",
-        "Kept drafts give min(p, q), the residual gives what p has beyond it: together p.",
+        "Because drafts are only accepted where both models agree on the best token.",
+        "Accepted drafts give min(p, q), the residual gives what p has beyond it: together p.",
         "It is changed a little, but nobody notices.",
       ],
       right: 1,
     },
     {
       ask: "When does it not pay?",
-      options: ["When the text is long.", "When the temperature is 0.", "When too few drafts are kept, or drafting and checking cost too much."],
+      options: ["When the text is long.", "When the temperature is 0.", "When too few drafts are accepted, or drafting and checking cost too much."],
       right: 2,
     },
     {

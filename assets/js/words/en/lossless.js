@@ -12,8 +12,8 @@ export const LOSSLESS_EN = {
   title: "Nothing is lost: what comes out follows the target's distribution (the chance of each token) exactly",
   lead:
     "A small model guesses, and yet every token comes out with the chance that the [[target]] alone would give it. Not nearly: exactly. " +
-    "The rule is short. Draw a guess from [[q]]. Keep it with the chance min(1, p/q). " +
-    "If it is not kept, draw once from the [[residual]] instead. " +
+    "The rule is short. Draw a guess from [[q]]. Accept it with the chance min(1, p/q). " +
+    "If it is not accepted, draw once from the [[residual]] instead. " +
     "Below you can pull at both distributions and watch why it works, then try to break it.",
   presets: {
     label: "Start from",
@@ -28,8 +28,8 @@ export const LOSSLESS_EN = {
   editorHow:
     "Drag the end of a bar (with a keyboard: focus it and use the arrow keys). The others shrink or grow so that each distribution still sums to 1.",
   sub: "Solid: the part both agree on. Hatched: drafted too eagerly. Outlined: still owed by the target.",
-  head: ["token", "target p over draft q", "kept + resampled = p", "rounding"],
-  slider: (law, token, x) => `${law === "p" ? "Target p" : "Draft q"} of ${token}`,
+  head: ["token", "target p over draft q", "accepted + resampled = p", "rounding"],
+  slider: (which, token) => `${which === "p" ? "Target p" : "Draft q"} of ${token}`,
   sliderValue: (x) => `${(100 * x).toFixed(0)} percent`,
   identity: sumText,
   identityError: (e) =>
@@ -40,38 +40,38 @@ export const LOSSLESS_EN = {
           .replace("e-", "·10⁻")
           .replace(/⁻(\d+)/, (_, d) => "⁻" + Array.from(d, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")),
   identitySentence: (overlap, error) =>
-    `A guess is kept with the chance Σ min(p, q) = ${probLong(overlap)}; otherwise, with the chance ${probLong(1 - overlap)}, ` +
-    "the [[residual]] is drawn from. Kept and resampled together are p for every token; " +
+    `A guess is accepted with the chance Σ min(p, q) = ${probLong(overlap)}; otherwise, with the chance ${probLong(1 - overlap)}, ` +
+    "the [[residual]] is drawn from. Accepted and resampled together are p for every token; " +
     (error === "0"
       ? "nothing is lost to rounding here."
       : `the last column is not the rule's but this computer's rounding, at most ${error} here: it keeps 16 digits.`),
-  noResidual: "The two distributions are the same: every guess is kept and no residual is needed.",
+  noResidual: "The two distributions are the same: every guess is accepted and no residual is needed.",
 
   dice: { title: "Try it: draw, and compare with p",
     lead:
-      "Each round drafts from q, throws the dice for the test, and redraws if it must. Bars: what came out, kept and resampled. " +
+      "Each round drafts from q, throws the dice for the test, and redraws if it must. Bars: what came out, accepted and resampled. " +
       "The upright line: p. Whisker: where 95 % of honest counts would lie.",
     rule: "Rule", n: "Rounds", draw: (n) => `Draw ${big(n)}`, stop: "Stop", seed: "Seed", reseed: "Other dice",
-    rules: { right: "the right rule", greedy: "draft greedily, but keep q", target: "redraw from p", threshold: "keep only if p ≥ q" },
+    rules: { right: "the right rule", greedy: "draft greedily, but keep q", target: "redraw from p", threshold: "accept only if p ≥ q" },
     why: {
       right:
-        "A token comes out in two ways: as a kept guess, with the chance q · min(1, p/q) = min(p, q), or out of the [[residual]], " +
+        "A token comes out in two ways: as an accepted guess, with the chance q · min(1, p/q) = min(p, q), or out of the [[residual]], " +
         "which holds precisely what is then missing. The sum is p, whatever q was. A bad draft costs time, never truth.",
       greedy:
         "Broken: the draft always offers its favourite, but the test still divides by q as if it had been drawn from q. " +
-        "The favourite is offered too often and its kept part is too large. Right would be q = 1 for the token that is offered.",
+        "The favourite is offered too often and its accepted part is too large. Right would be q = 1 for the token that is offered.",
       target:
         "Broken: after a rejection it draws from p, not from the [[residual]]. " +
-        "What both distributions agree on has already had its turn as a kept guess; drawing from p gives it a second turn. " +
+        "What both distributions agree on has already had its turn as an accepted guess; drawing from p gives it a second turn. " +
         "Tokens that the draft likes come out too often.",
       threshold:
-        "Broken: it keeps a guess only where p ≥ q, without dice. " +
-        "Tokens of which the draft is too fond are never kept, and the residual does not hold them either: they never come out at all.",
+        "Broken: it accepts a guess only where p ≥ q, without dice. " +
+        "Tokens of which the draft is too fond are never accepted, and the residual does not hold them either: they never come out at all.",
     },
     histogram: "What came out, beside p", table: "As a table",
     histogramHead: ["token", "p", "came out", "95 % of honest counts", "this rule's exact distribution"],
     histogramLabel: (rule, n) => `Shares of the tokens after ${big(n)} rounds with ${rule}, beside p`,
-    wrong: "this rule's exact distribution", kept: "kept", resampled: "resampled", pMark: "p", band: "95 % of honest draws",
+    wrong: "this rule's exact distribution", accepted: "accepted", resampled: "resampled", pMark: "p", band: "95 % of honest draws",
     distance: "Distance to p while the rounds add up",
     distanceSub:
       "Half the sum of all differences ([[total variation]]), both axes by powers of ten. Honest dice fall along 1/√N and stay in the band.",
@@ -101,13 +101,14 @@ export const LOSSLESS_EN = {
     live: "the run in Watch", noRuns: "No recorded run is here yet.", others: "all others",
     name: RUN_NAME_EN,
     context: "After", choose: (r, of) => `round ${r} of ${of}`,
-    positionLabel: (token, verdict) => `${token}: ${verdict}`,
-    verdict: { accepted: "kept", rejected: "rejected", not_reached: "never tested" },
-    sentence: (overlap, n) => `At this place both distributions agree on ${probLong(overlap)} of the chance: so often would a guess be kept here.`,
+    positionLabel: (token, state) => `${token}: ${state}`,
+    verdict: { accepted: "accepted", rejected: "rejected", not_reached: "never tested" },
+    sentence: (overlap, n) =>
+      `At this place both distributions agree on ${probLong(overlap)} of the chance: so often would a guess be accepted here.`,
     greedy:
       "Temperature 0: each distribution stands on one token, so there is nothing left to chance. Choose a run with temperature for a richer picture.",
     broken: "For the broken rules all others count as one token.",
-    head: ["token", "target p over draft q", "kept + resampled = p", "rounding"],
+    head: ["token", "target p over draft q", "accepted + resampled = p", "rounding"],
   },
   questions: [
     [
@@ -125,7 +126,7 @@ export const LOSSLESS_EN = {
     [
       "Why is the bonus free?",
       "The pass that checks k drafts also computes the target's distribution behind the last of them. " +
-        "If all are kept, that distribution is ready, and one more token is drawn from [[p]] itself. " +
+        "If all are accepted, that distribution is ready, and one more token is drawn from [[p]] itself. " +
         "Nothing was drafted there, so nothing needs testing.",
     ],
     [

@@ -2,7 +2,7 @@
 import { fixed, lower, percent, ratio, secs, upTo } from "../../page/numbers.js";
 import { GLOSSARY_EN } from "./glossary.js";
 
-export const METHOD_NAMES_EN = {
+const METHOD_NAMES_EN = {
   plain: "plain decoding",
   draft: "draft model",
   lookup: "earlier text",
@@ -13,7 +13,7 @@ export const METHOD_NAMES_EN = {
   "lookup+draft": "earlier text or draft model",
   "lookup+eagle": "earlier text or EAGLE",
 };
-export const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
+const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
 export const RUN_NAME_EN = (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} MB`;
 
@@ -22,7 +22,7 @@ export const METHODS_EN = {
   names: METHOD_NAMES_EN, examples: EXAMPLE_NAMES_EN,
   title: "Who may propose",
   lead:
-    "The check is the same for all of them, so all of them keep the [[law|distribution (the chance of each text)]] of the [[target]]. " +
+    "The check is the same for all of them, so all of them keep the [[distribution|distribution (the chance of each text)]] of the [[target]]. " +
     "They differ in who makes the [[draft]], what that costs, and how often it is right.",
   labels: { proposes: "Who proposes", memory: "Memory", needs: "Needs", choose: "Choose it when", paper: "Paper", here: "Here" },
   cards: {
@@ -97,7 +97,7 @@ export const METHODS_EN = {
       ] },
     plain: { proposes: "Nobody: one target [[pass]] for each token.", memory: "Nothing more.", needs: "Nothing.",
       choose:
-        "no draft is kept often enough, the machine computes many requests at once, or a pass over several tokens is dear. " +
+        "no draft is accepted often enough, the machine computes many requests at once, or a pass over several tokens is dear. " +
         "Then speculation is slower.",
       papers: ["Vaswani et al.: Attention Is All You Need. 2017, arxiv.org/abs/1706.03762 (the decoder itself)"] },
   },
@@ -105,7 +105,7 @@ export const METHODS_EN = {
     title: "By layer",
     exitHead: "exit after layer",
     skipHead: "layers left out",
-    head: ["first guess kept", "tokens a round", "of plain speed"],
+    head: ["first guess accepted", "tokens a round", "of plain speed"],
     exit: (n) => `exit after layer ${n}`,
     skip: (n) => `layers ${n} left out`,
     more: (n) => `Layers left out in the middle: ${n} settings`,
@@ -118,11 +118,11 @@ export const METHODS_EN = {
   size: (bytes) => `Here: ${mb(bytes)} of weights.`,
   none: "No recorded run of it is here yet.",
   figure(r) {
-    const kept = r.tested
-      ? `, ${percent(r.accepted / r.tested)} of tested drafts kept (${r.accepted} of ` +
-        `${r.tested}${r.several ? ", several offered at a place, of which one can be kept" : ""})`
+    const accepted = r.tested
+      ? `, ${percent(r.accepted / r.tested)} of tested drafts accepted (${r.accepted} of ` +
+        `${r.tested}${r.several ? ", several offered at a place, of which one can be accepted" : ""})`
       : "";
-    return r.ratio === null ? `speed-up not measured${kept}` : `${ratio(r.ratio)} of plain speed${kept}`;
+    return r.ratio === null ? `speed-up not measured${accepted}` : `${ratio(r.ratio)} of plain speed${accepted}`;
   },
   slower: (r) =>
     r.ratio !== null && r.ratio < 1

@@ -22,14 +22,14 @@ export const EN = {
     hidden: "not drafted yet",
   },
   mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "drafted, kept"], ["recovered", "after a rejection"], ["bonus", "behind a draft kept to its end"],
+  legend: [["accepted", "drafted, and in the text"], ["recovered", "after a rejection"], ["bonus", "behind a draft accepted to its end"],
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
   aria: {
     result: "Result",
     legend: "Legend: press an entry to single out its tokens in the text",
     filter: (kind) => `Show only what is ${kind} in the text`,
-    cards: "Tokens of this round, in verdict order",
+    cards: "Tokens of this round, in the order in which they are tested",
     text: "Generated text, token by token",
   },
   soFar: (x, r) => `${x} up to round ${r}`,
@@ -55,25 +55,25 @@ export const EN = {
     lookup_min: ["Text before draft", "shortest match that goes before the draft model"],
   },
 
-  untested: { passed: "another guess at its place was kept", branch: "its branch was not kept" },
-  // The verdict on a drafted token, the comparison first.
+  untested: { passed: "another guess at its place was accepted", branch: "its branch was not accepted" },
+  // Whether a drafted token was accepted, the comparison first.
   verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
-    const kept = d.verdict === "accepted";
-    if (d.u === null) return kept ? "the target's first choice is the same: kept" : "the target's first choice is another: rejected";
-    if (kept && certain(d) && chain) return "p ≥ q: kept whatever u";
-    return `${compared(d, chain ? "p/q" : "the threshold")}: ${kept ? "kept" : "rejected"}`;
+    const accepted = d.verdict === "accepted";
+    if (d.u === null) return accepted ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
+    if (accepted && certain(d) && chain) return "p ≥ q: accepted whatever u";
+    return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${accepted ? "accepted" : "rejected"}`;
   },
   // The same for a card, where the numbers already have their labels.
   cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["pending", "waits for the target"];
-    if (state === "lit") return ["checked", "p is known, verdict to come"];
+    if (state === "lit") return ["checked", "p is known, not yet tested"];
     if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
-    const kept = d.verdict === "accepted";
-    const word = kept ? "kept" : "rejected";
-    if (d.u === null) return [word, kept ? "the target's first choice too" : "the target's first choice is another"];
-    if (kept && certain(d) && chain) return [word, "p ≥ q, whatever u"];
-    return [word, compared(d, chain ? "p/q" : "threshold", " ")];
+    const accepted = d.verdict === "accepted";
+    const word = accepted ? "accepted" : "rejected";
+    if (d.u === null) return [word, accepted ? "the target's first choice too" : "the target's first choice is another"];
+    if (accepted && certain(d) && chain) return [word, "p ≥ q, whatever u"];
+    return [word, compared(d, chain ? "p/q" : "acceptance probability", " ")];
   },
   settled(kind, greedy) {
     if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from what p has over q"];
@@ -94,7 +94,7 @@ export const EN = {
     const n = (v) => round.drafted.filter((d) => d.verdict === v).length;
     const parts = [`${count(round.drafted.length)} drafted`];
     if (!final) return `Round ${r}: ${parts[0]}`;
-    parts.push(`${n("accepted") === round.drafted.length ? "all" : n("accepted") ? count(n("accepted")) : "none"} kept`);
+    parts.push(`${n("accepted") === round.drafted.length ? "all" : n("accepted") ? count(n("accepted")) : "none"} accepted`);
     const end = round.emitted.find((e) => e.kind !== "accepted");
     if (end?.kind === "recovered") parts.push("one resampled");
     if (end?.kind === "bonus") parts.push("one bonus");
@@ -128,7 +128,7 @@ export const EN = {
     if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected draft`;
     if (e.kind === "bonus")
       return (
-        `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "every draft was kept" : "a branch was kept to its end"}, ` +
+        `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "every draft was accepted" : "a branch was accepted to its end"}, ` +
         `${quoted(e.text)} comes as a bonus`
       );
     return `${head} · the target alone writes ${quoted(e.text)}`;
@@ -149,7 +149,7 @@ export const EN = {
     uneven: (quick, slow) => `The machine was busy: passes of one size took ${ms(quick)} to ${ms(slow)}. Take the ratio with care.`,
     whySlow: (c) => `Slower here, because a drafting round costs ${fixed(c.cost, 2)} plain steps and yields only ${fixed(c.yield, 2)} tokens.`,
   },
-  perRound: "tokens a drafting round: its kept drafts and the one the target adds",
+  perRound: "tokens a drafting round: its accepted drafts and the one the target adds",
   tested: (t) => (t.tested ? `of tested drafts accepted, ${t.accepted} of ${t.tested}` : "of tested drafts accepted"),
   notTested: "drafts: plain decoding has none",
   perSecond: "tokens a second, the prompt's pass included",
@@ -179,7 +179,7 @@ export const EN = {
     gap: (g) => `The target's first choice leads its second by ${fixed(g, 1)} in the logits.`,
     pinNote(d) {
       const [at, p] = apart(d.u * d.q, d.p, probLong, probLong), out = d.verdict === "rejected";
-      return `The pin stands at u·q = ${at}; ${out ? "beyond" : "inside"} p = ${p}, so the draft is ${out ? "rejected" : "kept"}.`;
+      return `The pin stands at u·q = ${at}; ${out ? "beyond" : "inside"} p = ${p}, so the draft is ${out ? "rejected" : "accepted"}.`;
     },
   },
   race: {
@@ -196,7 +196,7 @@ export const EN = {
   },
   timeline: { title: "Timeline", draft: "draft", target: "target", plain: "plain", near: "near this round", whole: "whole run",
     sub: (m) => (m ? "Measured. Plain decoding on the same clock." : "Plain lane estimated from the calibrated step, on the same clock.") },
-  tree: "Draft tree: every branch is checked in the same pass; the kept path is solid.",
+  tree: "Draft tree: every branch is checked in the same pass; the accepted path is solid.",
   where: (r, total) => `round ${r} of ${total - 1}`,
   lossy: "lossy: the output distribution differs from the target's",
   run(trace) {

@@ -15,28 +15,28 @@ export const WHATIF_EN = {
   u: {
     title: "… the dice had fallen otherwise?",
     label: "u, the random number",
-    how: "Drag u (with a keyboard: focus it and use the arrow keys). It keeps the draft while it lies in the coloured part, below p/q.",
-    kept: (u, t) => `${compared({ u, threshold: t, verdict: "accepted" }, "p/q")}: the draft is kept.`,
+    how: "Drag u (with a keyboard: focus it and use the arrow keys). It accepts the draft while it lies in the coloured part, below p/q.",
+    accepted: (u, t) => `${compared({ u, threshold: t, verdict: "accepted" }, "p/q")}: the draft is accepted.`,
     rejected: (u, t) =>
       `${compared({ u, threshold: t, verdict: "rejected" }, "p/q")}: the draft is rejected, and what follows it is never looked at.`,
-    certain: (t) => `p/q = ${times(t)} is at least 1: the draft is kept whatever u is.`,
+    certain: (t) => `p/q = ${times(t)} is at least 1: the draft is accepted whatever u is.`,
     was: (u) => `In the run u was ${probLong(u)}.`,
     wasGreedy: "In the run there was no dice: temperature 0.",
     impossible: "q is 0 here: this token would never have been drafted.",
-    rule: "This run judged the whole draft by another rule; here it is the plain one, token by token.",
+    rule: "This run tested the whole draft by another rule; here it is the plain one, token by token.",
   },
-  laws: {
+  pair: {
     title: "… the models thought otherwise?",
     how:
       "Drag the end of a bar (with a keyboard: focus it and use the arrow keys); the others share the rest. Solid: both agree. " +
       "Hatched: drafted too eagerly. Outlined: still owed.",
-    head: ["token", "target p over draft q", "kept + resampled = p", "error"],
+    head: ["token", "target p over draft q", "accepted + resampled = p", "error"],
     others: "all others",
-    slider: (law, token) => `${law === "p" ? "Target p" : "Draft q"} of ${token}`,
+    slider: (which, token) => `${which === "p" ? "Target p" : "Draft q"} of ${token}`,
     sliderValue: (x) => percent(x),
     identity: sumText,
     identityError: (x) => (x < 5e-16 ? "0" : x.toExponential(0)),
-    overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: a token drafted here would be kept with this chance.`,
+    overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: a token drafted here would be accepted with this chance.`,
     most: (x) =>
       `Pulling at q alone it can reach ${probLong(x)} at most: “all others” are many tokens in one bar, ` +
       "on which the two models agree as little as was recorded.",
@@ -54,7 +54,7 @@ export const WHATIF_EN = {
     title: "… this place came 1,000 times?",
     button: "Roll 1,000 times",
     again: "Roll 1,000 more",
-    head: ["token", "kept", "resampled", "95 % of honest counts", "in all, and p"],
+    head: ["token", "accepted", "resampled", "95 % of honest counts", "in all, and p"],
     caption: "What 1,000 draws came to, beside p",
     nothing: "Draft from q, test against p, resample where rejected: do that a thousand times and see where it lands.",
     band: "Whiskers: where 95 % of the counts lie if one draws from p itself. One in twenty lies outside its whisker by chance alone.",

@@ -3,7 +3,7 @@ import { fixed, inRussian, lower, percent, plural, ratio, upTo } from "../../pag
 import { GLOSSARY_RU } from "./glossary.js";
 
 const { secs } = inRussian;
-export const METHOD_NAMES_RU = {
+const METHOD_NAMES_RU = {
   plain: "обычная генерация",
   draft: "модель-черновик",
   lookup: "прежний текст",
@@ -14,7 +14,7 @@ export const METHOD_NAMES_RU = {
   "lookup+draft": "прежний текст или модель-черновик",
   "lookup+eagle": "прежний текст или EAGLE",
 };
-export const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
+const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
 export const RUN_NAME_RU = (r) => `${EXAMPLE_NAMES_RU[r.example] ?? r.example} · ${METHOD_NAMES_RU[r.method] ?? r.method}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} МБ`;
 
@@ -23,7 +23,7 @@ export const METHODS_RU = {
   names: METHOD_NAMES_RU, examples: EXAMPLE_NAMES_RU,
   title: "Кто может предлагать",
   lead:
-    "Проверка у всех одна, поэтому все сохраняют [[law|распределение]] [[target|целевой модели]]. " +
+    "Проверка у всех одна, поэтому все сохраняют [[distribution|распределение]] [[target|целевой модели]]. " +
     "Различаются они тем, кто делает [[draft|черновик]], чего это стоит и как часто он угадывает.",
   labels: { proposes: "Кто предлагает", memory: "Память", needs: "Нужно", choose: "Выбирать, когда", paper: "Статья", here: "Здесь" },
   cards: {
@@ -120,11 +120,11 @@ export const METHODS_RU = {
   size: (bytes) => `Здесь: ${mb(bytes)} весов.`,
   none: "Записи с ним здесь ещё нет.",
   figure(r) {
-    const kept = r.tested
+    const accepted = r.tested
       ? `, принято ${percent(r.accepted / r.tested)} проверенных (${r.accepted} из ` +
         `${r.tested}${r.several ? ", на одном месте предлагалось несколько, принят может быть один" : ""})`
       : "";
-    return r.ratio === null ? `ускорение не измерено${kept}` : `${ratio(r.ratio)} обычной скорости${kept}`;
+    return r.ratio === null ? `ускорение не измерено${accepted}` : `${ratio(r.ratio)} обычной скорости${accepted}`;
   },
   slower: (r) =>
     r.ratio !== null && r.ratio < 1

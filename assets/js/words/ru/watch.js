@@ -23,7 +23,7 @@ export const RU = {
     hidden: "ещё не предложен",
   },
   mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "предложен и оставлен"], ["recovered", "после отказа"], ["bonus", "когда черновик принят до конца"],
+  legend: [["accepted", "предложен и остался в тексте"], ["recovered", "после отказа"], ["bonus", "когда черновик принят до конца"],
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
   aria: {
@@ -60,20 +60,20 @@ export const RU = {
   untested: { passed: "на его месте принят другой", branch: "его ветвь не принята" },
   verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `не проверен: ${d.untested ? RU.untested[d.untested] : "отвергнут один из токенов перед ним"}`;
-    const kept = d.verdict === "accepted";
-    if (d.u === null) return kept ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отвергнут";
-    if (kept && certain(d) && chain) return "p ≥ q: принят при любом u";
-    return `${compared(d, chain ? "p/q" : "порог")}: ${kept ? "принят" : "отвергнут"}`;
+    const accepted = d.verdict === "accepted";
+    if (d.u === null) return accepted ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отвергнут";
+    if (accepted && certain(d) && chain) return "p ≥ q: принят при любом u";
+    return `${compared(d, chain ? "p/q" : "вероятность принятия")}: ${accepted ? "принят" : "отвергнут"}`;
   },
   cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["ждёт", "целевую модель"];
     if (state === "lit") return ["проверен", "p известна, решения ещё нет"];
     if (d.verdict === "not_reached") return ["не проверен", d.untested ? RU.untested[d.untested] : "стоит за отвергнутым"];
-    const kept = d.verdict === "accepted";
-    const word = kept ? "принят" : "отвергнут";
-    if (d.u === null) return [word, kept ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
-    if (kept && certain(d) && chain) return [word, "p ≥ q, при любом u"];
-    return [word, compared(d, chain ? "p/q" : "порога", " ")];
+    const accepted = d.verdict === "accepted";
+    const word = accepted ? "принят" : "отвергнут";
+    if (d.u === null) return [word, accepted ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
+    if (accepted && certain(d) && chain) return [word, "p ≥ q, при любом u"];
+    return [word, compared(d, chain ? "p/q" : "вероятности принятия", " ")];
   },
   settled(kind, greedy) {
     if (kind === "recovered") return ["выбран заново", greedy ? "первый выбор самой целевой модели" : "из того, чего в p больше, чем в q"];
