@@ -14,7 +14,8 @@ export function gradioExplain(element, props, watch, trigger) {
   // The value outlives a change of language: what this machine measured stays.
   function draw(words) {
     view?.hide?.();
-    view = MOUNTS[kind](root, { runs: props.runs, sizes: props.sizes, tuned: props.tuned, words: words[kind], measure: () => trigger("submit") });
+    const { runs, order, sizes, tuned } = props;
+    view = MOUNTS[kind](root, { runs, order, sizes, tuned, words: words[kind], measure: () => trigger("submit") });
     view.update?.(props.value ?? "");
     if (seen) view.refresh?.();
   }

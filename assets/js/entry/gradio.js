@@ -7,6 +7,7 @@ import { addLeave, presenting, setPresent, watchPresent } from "../page/present.
 import { cleanDetails, createSettings } from "../watch/settings.js";
 import { openTab } from "../page/tabs.js";
 import { createAddress } from "../page/address.js";
+import { keepHints } from "../watch/hints.js";
 import { createChooser, settingsOf } from "../watch/recordings.js";
 
 let plotly = null;
@@ -152,6 +153,8 @@ export function gradioPlayer(element, props, watch, trigger) {
     sync,
   });
   const place = players.push(player) - 1;
+  const sayHints = keepHints(document.getElementById("method"), () => wordsFor(language()).methods.hints);
+  onLanguage(sayHints);
   watch("value", () => player.update(props.value ?? ""));
   onLanguage((words) => {   // drawn anew where it stood, open files and live runs included
     const { raw, at, sel } = player, open = player.whatif.root.open;

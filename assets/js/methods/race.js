@@ -183,7 +183,7 @@ export function createRaceView(words, runs) {
           },
         });
         input.checked = !off.has(x.key);
-        return el("label", {}, input, el("span", { text: x.lane.name }));
+        return el("label", { title: words.hints[x.key] ?? null }, input, el("span", { text: x.lane.name }));
       }));
       body.hidden = false;
       t = 0;

@@ -7,8 +7,6 @@ import { cleanRuns, exampleName, openInWatch } from "../trace/runs.js";
 import { METHODS_EN } from "../words/en/methods.js";
 import { visible } from "../page/glyphs.js";
 
-const ORDER = ["draft", "lookup", "suffix", "lookup+draft", "lookup+eagle", "eagle", "medusa", "early-exit", "plain"];
-
 function card(words, method, runs, bytes, report) {
   const c = words.cards[method] ?? null, name = words.names[method] ?? visible(method), l = words.labels;
   const tuned = report ? createTune(words, report) : null;
@@ -38,7 +36,7 @@ function card(words, method, runs, bytes, report) {
       )
     : [el("li", { class: "ss-sub", text: words.none })];
   return el("article", { class: "ss-method", "data-method": method, "aria-label": name },
-    el("h3", { text: name }),
+    el("h3", {}, name, words.hints[method] ? el("small", { text: words.hints[method] }) : null),
     el("dl", {},
       ...facts.flatMap(([k, v]) => [el("dt", { text: k }), el("dd", {}, ...rich(words.glossary, v))]),
       el("dt", { text: l.here }),
@@ -49,9 +47,10 @@ function card(words, method, runs, bytes, report) {
   );
 }
 
-export function mountMethods(root, { runs = [], sizes = {}, tuned = {}, words = METHODS_EN } = {}) {
+// order: the methods in the order of core/methods/catalog.py; one that only a recording names comes behind them.
+export function mountMethods(root, { runs = [], order = [], sizes = {}, tuned = {}, words = METHODS_EN } = {}) {
   const known = cleanRuns(runs);
-  const names = [...ORDER, ...new Set(known.map((r) => r.method).filter((m) => m && !ORDER.includes(m)))];
+  const names = [...new Set([...order, ...known.map((r) => r.method).filter(Boolean)])];
   const race = createRaceView(words, known);
   root.replaceChildren(
     el("div", { class: "ss ss-explain" },
@@ -59,6 +58,7 @@ export function mountMethods(root, { runs = [], sizes = {}, tuned = {}, words = 
       el("section", { class: "ss-panel" },
         el("h2", { text: words.title }),
         prose(words.glossary, words.lead, "ss-lead"),
+        prose(words.glossary, words.length, "ss-sub"),
         el("div", { class: "ss-methods" },
           ...names.map((m) =>
             card(

@@ -1,13 +1,13 @@
 // The Watch tab's recordings: a chip shows the recording it stands for, and the controls say what the recording on screen was made with.
 import { plainText } from "../page/glossary.js";
 import { cleanRuns, runText } from "../trace/runs.js";
-import { capital, lower } from "../page/numbers.js";
+import { lower } from "../page/numbers.js";
 import { finite } from "../trace/trace.js";
 
 // Pure: the recording of this example with this method, or null.
 export const entryFor = (runs, example, method) => runs.find((r) => r.example === example && r.method === method) ?? null;
 
-// Pure: what the controls should say for a recording, in the order of PANEL (spec_ui/tabs/watch.py); null: this one cannot say it, leave it.
+// Pure: what the controls should say for a recording, in the order of PANEL (spec_ui/tabs/watch_controls.py); null: this one cannot say it, leave it.
 export function panelOf(trace, runs, prompts) {
   const r = trace.run ?? {};
   const s = r.sampling ?? {};
@@ -45,8 +45,7 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
       const mine = (turn += 1), said = words().player.recordings, entry = entryFor(all, example, method);
       const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt;
       const what = plainText(words().methods.cards[method]?.proposes ?? "");
-      // Plain decoding's own sentence begins with its name.
-      const who = what && method !== "plain" ? `${capital(words().methods.names[method] ?? method)}: ${lower(what)}` : what;
+      const who = what ? `${words().methods.names[method] ?? method}: ${lower(what)}` : "";
       const notice = (text) => JSON.stringify({ kind: "info", text: [text, who].filter(Boolean).join(" ") });
       const shown = player().trace;
       if (decoding() || (shown.run && shown.source !== "recorded")) return [asked, notice(said.live)];

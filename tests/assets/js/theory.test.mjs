@@ -121,7 +121,7 @@ test("every position is judged", () => {
   assert.match(FASTER_EN.position.sentence([at(0.5, 0.5, [0.4, 0.6]), at(0.25, 0.25, [0.1, 0.4])]), /^At every position/);
   assert.match(
     FASTER_EN.position.sentence([at(0.5, 0.5, [0.4, 0.6]), at(0.5, 0.25, [0.4, 0.6]), at(0.5, 0.1, [0.4, 0.6])]),
-    /^At positions 2, 3 more is kept/,
+    /^At positions 2, 3 more is accepted/,
   );
 });
 

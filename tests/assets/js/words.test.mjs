@@ -14,13 +14,13 @@ const sampled = makeReader().read(data.sampled.ndjson).trace;
 const d = (x) => ({ text: " a", p: 0.2, q: 0.37, u: 0.31, threshold: 0.5405, verdict: "accepted", ...x });
 
 test("verdict sentences", () => {
-  assert.equal(EN.verdict(d()), "u = 0.31 < p/q = 0.54: kept");
+  assert.equal(EN.verdict(d()), "u = 0.31 < p/q = 0.54: accepted");
   assert.equal(EN.verdict(d({ u: 0.64, verdict: "rejected" })), "u = 0.64 ≥ p/q = 0.54: rejected");
-  assert.equal(EN.verdict(d({ p: 0.5, threshold: 1.35 })), "p ≥ q: kept whatever u");
-  assert.equal(EN.verdict(d({ u: null })), "the target's first choice is the same: kept");
+  assert.equal(EN.verdict(d({ p: 0.5, threshold: 1.35 })), "p ≥ q: accepted whatever u is");
+  assert.equal(EN.verdict(d({ u: null })), "the target's first choice is the same: accepted");
   assert.equal(EN.verdict(d({ u: null, verdict: "rejected" })), "the target's first choice is another: rejected");
   assert.match(EN.verdict(d({ verdict: "not_reached" })), /never tested/);
-  assert.match(EN.verdict(d(), false), /the threshold = 0.54/);
+  assert.match(EN.verdict(d(), false), /the acceptance probability = 0.54/);
 });
 
 test("numbers keep their sense at both ends", () => {
@@ -90,7 +90,7 @@ test("the pin is drawn only where u·q tells the verdict", () => {
 
 test("the headline names what it divides by, and says when it is slower", () => {
   const h = headline(sampled, EN);
-  assert.match(h.label, /faster than plain decoding in this one run; both measured/);
+  assert.match(h.label, /faster than plain decoding in this one run; both were measured/);
   assert.equal(h.estimate, false);
   const slow = headline({ ...sampled, plain: { elapsed_s: sampled.plain.elapsed_s.map((x) => x / 4) } }, EN);
   assert.equal(slow.slow, true);
