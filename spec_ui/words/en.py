@@ -16,7 +16,7 @@ WORDS = {
     "example.label": "Examples",
     "method.label": "Method",
     "draft_len.label": "Draft length",
-    "draft_len.info": "Tokens drafted a round (num_speculative_tokens in vLLM)",
+    "draft_len.info": "num_speculative_tokens",
     "auto.label": "choose the draft length in each round",
     "temperature.label": "Temperature (0 is greedy)",
     "top_p.label": "Top-p",

@@ -153,7 +153,7 @@ export function gradioPlayer(element, props, watch, trigger) {
     sync,
   });
   const place = players.push(player) - 1;
-  const sayHints = keepHints(document.getElementById("method"), () => wordsFor(language()).methods.hints);
+  const sayHints = keepHints("method", () => wordsFor(language()).methods.hints);
   onLanguage(sayHints);
   watch("value", () => player.update(props.value ?? ""));
   onLanguage((words) => {   // drawn anew where it stood, open files and live runs included

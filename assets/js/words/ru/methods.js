@@ -9,7 +9,7 @@ export const METHOD_NAMES_RU = {
   medusa: "Medusa",
   lookup: "Prompt lookup (n-граммы)",
   suffix: "Suffix decoding",
-  "lookup+draft": "Prompt lookup, затем модель-черновик",
+  "lookup+draft": "Prompt lookup, затем draft model",
   "lookup+eagle": "Prompt lookup, затем EAGLE",
   "early-exit": "Самоспекуляция (early exit)",
   plain: "Обычная генерация",
