@@ -43,7 +43,7 @@ def test_all_ten_steps(visit, site):
     next_(user, "predict")
     before = page.locator("#lesson .ss-card[data-kind=lit]").count()
     assert before >= 1, "the outcome is not shown yet"
-    page.locator("#lesson [data-guess=kept]").click()
+    page.locator("#lesson [data-guess=accepted]").click()
     done(user, "predict")
     assert "u was" in user.text("#lesson .ss-ask")
     next_(user, "bonus")

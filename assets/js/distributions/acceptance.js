@@ -1,31 +1,35 @@
-// Speculative sampling of one token over a handful of categories: the rule, its broken relatives, their exact laws, and dice.
-// A category is {p, q, agreed}. `agreed` is min(p, q), except for "all others" of a record, where the sum of the mins is given.
+// Speculative sampling of one token over a few categories (Leviathan et al. 2023, Chen et al. 2023): the rule of acceptance, three wrong rules
+// beside it, the exact distribution that each draws from, and dice that draw from it.
+// A category is {p, q, agreed}. `agreed` is min(p, q); for "all others", many tokens in one, it is the sum of their minima.
 
+// right: accept with probability min(1, p/q), else draw from the residual. Wrong: "greedy" drafts only q's likeliest token and still counts
+// it as drawn from q; "target" draws the replacement from p itself; "threshold" accepts exactly where p >= q, without chance.
 export const RULES = ["right", "greedy", "target", "threshold"];
 const TINY = 1e-12;
 
-export function normalise(law) {
-  const total = law.reduce((s, x) => s + x, 0);
-  return total > 0 ? law.map((x) => x / total) : law.map(() => 1 / law.length);
+export function normalise(weights) {
+  const total = weights.reduce((s, x) => s + x, 0);
+  return total > 0 ? weights.map((x) => x / total) : weights.map(() => 1 / weights.length);
 }
 
-// Sets one weight; the others keep their proportions and share the rest.
-export function setWeight(law, i, value) {
-  const x = Math.min(1, Math.max(0, value)), rest = law.reduce((s, y, k) => (k === i ? s : s + y), 0);
-  return law.map((y, k) => (k === i ? x : rest > TINY ? (y * (1 - x)) / rest : (1 - x) / (law.length - 1)));
+// Sets one probability; the others keep their proportions and share the rest.
+export function setWeight(probs, i, value) {
+  const x = Math.min(1, Math.max(0, value)), rest = probs.reduce((s, y, k) => (k === i ? s : s + y), 0);
+  return probs.map((y, k) => (k === i ? x : rest > TINY ? (y * (1 - x)) / rest : (1 - x) / (probs.length - 1)));
 }
 
 export const categories = (p, q) => p.map((x, i) => ({ p: x, q: q[i], agreed: Math.min(x, q[i]) }));
 
+// The probability that a drafted token is accepted, whichever it is.
 export const overlap = (cats) => cats.reduce((s, c) => s + c.agreed, 0);
 
-// norm(max(0, p - q)); p itself where the two laws agree (then it is never used).
+// norm(max(0, p - q)); p itself where p and q are equal (then nothing is ever drawn from it).
 export function residual(cats) {
   const mass = cats.reduce((s, c) => s + Math.max(0, c.p - c.agreed), 0);
   return cats.map((c) => (mass > TINY ? Math.max(0, c.p - c.agreed) / mass : c.p));
 }
 
-// The stacked identity, row by row, with what the arithmetic loses.
+// The identity accepted + resampled = p, row by row, with its rounding error. accepted = min(p, q), resampled = (1 - overlap) * residual.
 export function identity(cats) {
   const beta = overlap(cats), r = residual(cats);
   const rows = cats.map((c, i) => {
@@ -37,26 +41,27 @@ export function identity(cats) {
 
 const favourite = (cats) => cats.reduce((best, c, i) => (c.q > cats[best].q ? i : best), 0);
 
-// The chance that category i is drafted, that a draft of it is kept, and the law of the replacement.
-export function rule(name, cats) {
+// A rule as three lists: the probability that category i is drafted, that it is accepted if drafted, and that it replaces a rejected one.
+function rule(name, cats) {
   const best = favourite(cats);
   return {
     draft: name === "greedy" ? cats.map((_, i) => (i === best ? 1 : 0)) : cats.map((c) => c.q),
-    keep: cats.map((c) => (c.q <= 0 ? 0 : name === "threshold" ? (c.p >= c.q ? 1 : 0) : Math.min(1, c.agreed / c.q))),
+    accept: cats.map((c) => (c.q <= 0 ? 0 : name === "threshold" ? (c.p >= c.q ? 1 : 0) : Math.min(1, c.agreed / c.q))),
     replace: name === "target" ? cats.map((c) => c.p) : residual(cats),
   };
 }
 
-// What the rule really draws, in closed form: kept drafts plus replacements.
-export function lawOf(name, cats) {
-  const { draft, keep, replace } = rule(name, cats);
-  const kept = draft.map((d, i) => d * keep[i]), rejected = 1 - kept.reduce((s, x) => s + x, 0);
-  return kept.map((x, i) => x + rejected * replace[i]);
+// The distribution that a rule really draws from, in closed form: accepted drafts plus replacements.
+export function distributionOf(name, cats) {
+  const { draft, accept, replace } = rule(name, cats);
+  const accepted = draft.map((d, i) => d * accept[i]), rejected = 1 - accepted.reduce((s, x) => s + x, 0);
+  return accepted.map((x, i) => x + rejected * replace[i]);
 }
 
+// Half the sum of all differences (total variation).
 export const distance = (a, b) => a.reduce((s, x, i) => s + Math.abs(x - b[i]), 0) / 2;
 
-// Small fast counter generator (Chris Doty-Humphrey's sfc32), seeded: the same seed gives the same draws everywhere.
+// A small fast generator (sfc32, Chris Doty-Humphrey) of uniform numbers in [0, 1): the same seed gives the same numbers everywhere.
 export function dice(seed) {
   let a = 0x9e3779b9, b = seed >>> 0, c = Math.floor(seed / 4294967296) >>> 0, d = 1;
   const next = () => {
@@ -71,10 +76,15 @@ export function dice(seed) {
   return () => (next() + (next() >>> 11) / 2097152) / 4294967296;
 }
 
-function drawer(law) {
+// u -> the index that the uniform number u draws from a distribution.
+function drawer(probs) {
   const edges = [];
   let sum = 0, last = 0;
-  law.forEach((x, i) => { sum += x; edges.push(sum); if (x > 0) last = i; });
+  probs.forEach((x, i) => {
+    sum += x;
+    edges.push(sum);
+    if (x > 0) last = i;
+  });
   return (u) => {
     const x = u * sum;
     for (let i = 0; i < last; i++) if (x < edges[i]) return i;
@@ -82,21 +92,26 @@ function drawer(law) {
   };
 }
 
-// A run that goes on: `more(n)` plays n more rounds. kept and resampled count apart, so that the histogram can stack them.
+// Draws by a rule: more(n) makes n more. Accepted and resampled tokens are counted apart, so that a histogram can stack them.
 export function simulation(name, cats, seed) {
-  const { draft, keep, replace } = rule(name, cats), roll = dice(seed);
+  const { draft, accept, replace } = rule(name, cats), roll = dice(seed);
   const drafts = drawer(draft), replacements = drawer(replace);
-  const state = { n: 0, kept: cats.map(() => 0), resampled: cats.map(() => 0),
+  const state = {
+    n: 0,
+    accepted: cats.map(() => 0),
+    resampled: cats.map(() => 0),
     more(n) {
       for (let i = 0; i < n; i++) {
         const x = drafts(roll());
-        if (roll() < keep[x]) state.kept[x] += 1;
+        if (roll() < accept[x]) state.accepted[x] += 1;
         else state.resampled[replacements(roll())] += 1;
       }
       state.n += n;
       return state;
     },
-    law: () => cats.map((_, i) => (state.kept[i] + state.resampled[i]) / Math.max(1, state.n)) };
+    // The share of each category among all draws so far.
+    shares: () => cats.map((_, i) => (state.accepted[i] + state.resampled[i]) / Math.max(1, state.n)),
+  };
   return state;
 }
 
@@ -119,8 +134,15 @@ export function binomialBand(n, p, level = 0.95) {
   let low = Math.min(n, Math.floor((n + 1) * p)), high = low, mass = Math.exp(logChance(low, n, p));
   let below = low > 0 ? Math.exp(logChance(low - 1, n, p)) : -1, above = high < n ? Math.exp(logChance(high + 1, n, p)) : -1;
   while (mass < level && (below >= 0 || above >= 0)) {
-    if (above > below) { mass += above; high += 1; above = high < n ? (above * (n - high) * p) / ((high + 1) * (1 - p)) : -1; }
-    else { mass += below; low -= 1; below = low > 0 ? (below * low * (1 - p)) / ((n - low + 1) * p) : -1; }
+    if (above > below) {
+      mass += above;
+      high += 1;
+      above = high < n ? (above * (n - high) * p) / ((high + 1) * (1 - p)) : -1;
+    } else {
+      mass += below;
+      low -= 1;
+      below = low > 0 ? (below * low * (1 - p)) / ((n - low + 1) * p) : -1;
+    }
   }
   return [low, high];
 }
@@ -129,29 +151,30 @@ export function binomialBand(n, p, level = 0.95) {
 export function meanDeviation(n, p) {
   if (p <= 0 || p >= 1) return 0;
   const k = Math.floor(n * p) + 1;
-  if (k > n) return (2 * (1 - p) * Math.exp(n * Math.log(p)));
+  if (k > n) return 2 * (1 - p) * Math.exp(n * Math.log(p));
   return (2 * k * (1 - p) * Math.exp(logChance(k, n, p))) / n;
 }
 
-// The distance to p that n honest draws from p have on average: exact, and falling as 1 / sqrt(n).
-export const expectedDistance = (n, law) => law.reduce((s, p) => s + meanDeviation(n, p), 0) / 2;
+// The distance to p that n draws from p itself have on average, exactly. It falls as 1 / sqrt(n).
+export const expectedDistance = (n, probs) => probs.reduce((s, p) => s + meanDeviation(n, p), 0) / 2;
 
 function gauss(roll) {
   return Math.sqrt(-2 * Math.log(1 - roll())) * Math.cos(2 * Math.PI * roll());
 }
 
-// [low, high] of sqrt(n) * distance for the middle 95 % of honest runs of n draws: by repeating them, n small; by their normal limit else.
-export function distanceBand(law, n = Infinity, repeats = 2000) {
-  const roll = dice(12345), found = [], pick = drawer(law), roots = law.map(Math.sqrt);
+// [low, high] of sqrt(n) * distance for the middle 95 % of runs of n draws from p itself: by repeating the draws where n is small, else by
+// their normal limit.
+export function distanceBand(probs, n = Infinity, repeats = 2000) {
+  const roll = dice(12345), found = [], pick = drawer(probs), roots = probs.map(Math.sqrt);
   for (let r = 0; r < repeats; r++) {
     let d = 0;
     if (n <= 200) {
-      const counts = law.map(() => 0);
+      const counts = probs.map(() => 0);
       for (let i = 0; i < n; i++) counts[pick(roll())] += 1;
-      d = counts.reduce((s, c, i) => s + Math.abs(c / n - law[i]), 0) * Math.sqrt(n);
+      d = counts.reduce((s, c, i) => s + Math.abs(c / n - probs[i]), 0) * Math.sqrt(n);
     } else {
-      const z = roots.map((s) => s * gauss(roll)), total = z.reduce((s, x) => s + x, 0);   // cov diag(p) - p p'
-      d = z.reduce((s, x, i) => s + Math.abs(x - law[i] * total), 0);
+      const z = roots.map((s) => s * gauss(roll)), total = z.reduce((s, x) => s + x, 0);   // covariance diag(p) - p p'
+      d = z.reduce((s, x, i) => s + Math.abs(x - probs[i] * total), 0);
     }
     found.push(d / 2);
   }
@@ -159,7 +182,7 @@ export function distanceBand(law, n = Infinity, repeats = 2000) {
   return [found[Math.floor(0.025 * repeats)], found[Math.ceil(0.975 * repeats) - 1]];
 }
 
-// The categories at one recorded position: the listed tokens by weight, then all others. Null where no draft was made (the bonus).
+// The categories of a recorded position: its likeliest tokens in the order of the record, then "all others". Null without q (a bonus position).
 export function fromTable(table, limit = 6) {
   if (!Array.isArray(table.q) || !Array.isArray(table.p)) return null;
   const all = table.ids
@@ -169,7 +192,7 @@ export function fromTable(table, limit = 6) {
   const shown = new Set(order.slice(0, limit).filter((c) => Math.max(c.p, c.q) > 0));
   const cats = all.filter((c) => shown.has(c)), hidden = all.filter((c) => !shown.has(c)), o = table.others;
   const sum = (key) => cats.reduce((s, c) => s + c[key], 0);
-  // What is left to one, rather than the recorded sums: these were rounded one by one. The overlap is the record's own.
+  // The rest to 1, rather than the recorded sums, which were rounded one by one. The overlap is the record's own.
   const p = Math.max(0, 1 - sum("p")), q = Math.max(0, 1 - sum("q"));
   const agreed = Math.min(p, q, (o.overlap ?? 0) + hidden.reduce((s, c) => s + c.agreed, 0));
   if (p > 1e-9 || q > 1e-9) cats.push({ id: null, text: "", p, q, agreed, others: true });

@@ -1,5 +1,5 @@
-// One row of the table: a token, its bars of p and q, and where it is owed something what is drawn from. It is filled anew at every step
-// and keeps its nodes: what is thrown away must be collected, at the price of a frame.
+// One row of the picture: a token, its bars of p and q, and its part of the residual. A row keeps its nodes and is filled anew at every step:
+// nodes that are thrown away must be collected, and that costs frames.
 import { short, visible } from "../page/glyphs.js";
 import { arrange, el, say, set } from "../page/dom.js";
 import { prob } from "../page/numbers.js";
@@ -22,30 +22,33 @@ export function createRow(words) {
   const name = el("span", { class: "ss-name", dir: "auto" });
   const head = el("th", { scope: "row" }, name);
   const pair = el("td", { class: "ss-pair" });
-  const rest = el("td", { class: "ss-rescell" });
+  const residual = el("td", { class: "ss-rescell" });
   const tr = el("tr");
   const p = createBar("p", ["agreed", "owed"]), q = createBar("q", ["agreed", "eager", "qonly"]), r = createBar("r", ["residual"]);
   const pin = el("i", { class: "ss-pin", "data-label": words.pin }), rail = el("span", { class: "ss-pinrail" }, pin);
   const drawn = el("b", { class: "ss-drawn" }, "↻ ", el("span", { class: "ss-vh", text: words.drawn }));
   const free = el("b", { class: "ss-drawn ss-free" }, "★ ", el("span", { text: words.drawn }));
-  rest.append(r.root);
+  residual.append(r.root);
 
-  // row, table: of barRows. d: the draft whose verdict is shown here. at: where its pin stands, or null. hideP: the target has not looked yet.
-  function fill(row, table, d, at, hideP) {
-    const { scale, hasQ, hasResidual } = table, pinned = hasQ && row.isDrafted && at !== null && !hideP;
+  // row, picture: of pictureOf. The pin marks u·q on the drafted token's bar of q.
+  function fill(row, { scale, hasQ, hasResidual, token, pin: at, hideP }) {
+    const pinned = hasQ && row.isDrafted && at !== null && !hideP;
     set(tr, { class: row.isDrafted ? "ss-isdrafted" : null });
     set(head, { class: row.others ? "ss-others" : null });
     set(name, {
-      "data-kind": row.isDrafted ? (d ? d.verdict : "pending") : row.isDrawn ? "recovered" : null,
+      "data-kind": row.isDrafted ? (token ? token.verdict : "pending") : row.isDrawn ? "recovered" : null,
       title: row.others ? null : visible(row.text).slice(0, 400),
     });
     say(name, row.others ? words.others : short(row.text, 16));
     p.fill(hideP ? [] : [row.agreed, row.owed], scale, hideP ? "p ?" : `${prob(row.p)} p`, row.isDrawn && !hasResidual ? free : null);
     if (hasQ) q.fill(hideP ? [0, 0, row.q] : [row.agreed, row.eager], scale, `${prob(row.q)} q`);
-    if (pinned) { set(pin, { "data-kind": d.verdict }); pin.style.left = width(at, scale); }
+    if (pinned) {
+      set(pin, { "data-kind": token.verdict });
+      pin.style.left = width(at, scale);
+    }
     arrange(pair, p.root, hasQ ? q.root : null, pinned ? rail : null);
     if (hasResidual) r.fill([row.residual], scale, prob(row.residual), row.isDrawn ? drawn : null);
-    arrange(tr, head, pair, hasResidual ? rest : null);
+    arrange(tr, head, pair, hasResidual ? residual : null);
   }
   return { tr, fill };
 }

@@ -1,7 +1,8 @@
-// The probability picture as plain rows: which tokens are listed, what both laws agree on, what is owed, what was too eager.
+// The table of a position as rows: which tokens are listed, and for each what p and q agree on, what p has over q ("owed") and q over p
+// ("eager").
 import { finite } from "../trace/trace.js";
 
-// `drafted`: id whose verdict this is (or null). `drawn`: id that was then drawn here (or null). At most `limit` tokens by name.
+// drafted: id of the token drafted here, or null. drawn: id of the token then drawn here, or null. At most `limit` tokens are listed by name.
 export function barRows(table, { drafted = null, drawn = null, limit = 6 } = {}) {
   const hasQ = Array.isArray(table.q);
   const all = table.ids.map((id, k) => ({
@@ -21,13 +22,21 @@ export function barRows(table, { drafted = null, drawn = null, limit = 6 } = {})
   const sum = (key, rows) => rows.reduce((s, r) => s + (r[key] ?? 0), 0);
   const rows = all.filter((r) => shown.has(r)).map((r) => split(r, hasQ ? Math.min(r.p, r.q) : null));
   const o = table.others;
-  const rest = { id: null, text: "", p: (o.p ?? 0) + sum("p", hidden), q: hasQ ? (o.q ?? 0) + sum("q", hidden) : null,
-    residual: table.residual ? (o.residual ?? 0) + sum("residual", hidden) : null, logit: null, isDrafted: false,
-    isDrawn: drawn !== null && !all.some((r) => r.id === drawn), others: true };
-  // min of sums is not the sum of mins: the record carries the overlap of what it does not list.
+  const rest = {
+    id: null,
+    text: "",
+    p: (o.p ?? 0) + sum("p", hidden),
+    q: hasQ ? (o.q ?? 0) + sum("q", hidden) : null,
+    residual: table.residual ? (o.residual ?? 0) + sum("residual", hidden) : null,
+    logit: null,
+    isDrafted: false,
+    isDrawn: drawn !== null && !all.some((r) => r.id === drawn),
+    others: true,
+  };
+  // The minimum of sums is not the sum of minima: the record carries the overlap of the tokens that it does not list.
   const restAgreed = hasQ ? (o.overlap ?? 0) + hidden.reduce((s, r) => s + Math.min(r.p, r.q), 0) : null;
   if (rest.p > 5e-7 || (rest.q ?? 0) > 5e-7) rows.push(split(rest, restAgreed));
-  const scale = Math.max(...rows.map((r) => Math.max(r.p, r.q ?? 0, r.residual ?? 0)), 1e-9);   // one scale for all three: their bars are compared
+  const scale = Math.max(...rows.map((r) => Math.max(r.p, r.q ?? 0, r.residual ?? 0)), 1e-9);   // one for all bars: they are compared
   return { rows, hasQ, hasResidual: Boolean(table.residual), overlap: table.overlap, scale };
 }
 
@@ -36,16 +45,18 @@ function split(row, agreed) {
   return { ...row, agreed, owed: Math.max(0, row.p - agreed), eager: Math.max(0, row.q - agreed) };
 }
 
-// Whether u was compared with p/q: so in a chain, but not for a later sibling in a tree nor by a block rule. A record rounds its numbers.
+// Whether u was compared with p/q itself. It is in a chain, but not for a later sibling in a tree, nor under block verification. The numbers
+// of a record are rounded.
 export function byRatio(d) {
   if (d.threshold === null || !(d.q > 0)) return false;
   const rule = Math.min(1, d.p / d.q), used = Math.min(1, d.threshold);
   return Math.abs(rule - used) <= 0.002 + 0.01 * rule;
 }
 
-// Only there does the pin u·q tell the verdict as a place.
+// Where the pin u·q stands: left of p's end exactly if the token was accepted. Null where u was compared with something else than p/q.
 export const pinAt = (d) => (d && d.u !== null && d.verdict !== "not_reached" && byRatio(d) ? d.u * d.q : null);
 
+// By how much the target's first choice leads its second, in logits; null where they are not on record.
 export function logitGap(table) {
   const l = (table.logit_p ?? []).map(finite).filter((x) => x !== null).sort((a, b) => b - a);
   return l.length > 1 ? l[0] - l[1] : null;

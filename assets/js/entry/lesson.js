@@ -1,35 +1,35 @@
-// The seam between Gradio and the lesson: recordings in, nothing out. Progress lives in the address.
-import { address, language, loadPlotly, onLanguage, openAddress, present, toControls } from "./gradio.js";
-import { mountLesson } from "../lesson/tab.js";
-import { wordsFor } from "../words/languages.js";
+// The seam between Gradio and the lesson: recordings go in, nothing comes out. The reader's progress is in the address.
 import { openTab } from "../page/tabs.js";
+import { mountLesson } from "../lesson/tab.js";
+import { address, present } from "./address.js";
+import { onLanguage, openPage, words } from "./language.js";
+import { plotlyLoader } from "./plotly.js";
+import { toControls } from "./watch.js";
+
+function toOwnPrompt() {
+  openTab("watch");
+  window.scrollTo({ top: 0 });
+  setTimeout(toControls, 200);   // once the tab is open
+}
 
 export function gradioLesson(element, props) {
-  openAddress();
-  const root = element.querySelector(".ss-mount"), path = typeof props.plotly === "string" ? encodeURI(props.plotly) : "", start = address.read();
-  const make = (words, n, done, answers = null) =>
-    mountLesson(root, {
-      runs: props.runs,
-      words: words.lesson,
-      playerWords: words.player,
-      loadPlotly: path ? () => loadPlotly(path) : null,
-      start: n,
-      done,
-      answers,
-      present,
-      own: () => {
-        openTab("watch");
-        window.scrollTo({ top: 0 });
-        setTimeout(toControls, 200);
-      }, // once the tab stands
-      onProgress: (p) => {
-        if (root.offsetParent !== null) address.set({ ...p, done: p.done || null });
-      },
+  openPage();
+  const root = element.querySelector(".ss-mount"), loadPlotly = plotlyLoader(props), start = address.read();
+  const onProgress = ({ lesson: n, done }) => { if (root.offsetParent !== null) address.set({ lesson: n, done: done || null }); };
+  const make = (n, done, answers = null) => {
+    const { lesson: lessonWords, player: playerWords } = words();
+    return mountLesson(root, {
+      runs: props.runs, words: lessonWords, playerWords, loadPlotly, start: n, done, answers, present, own: toOwnPrompt, onProgress,
     });
-  let lesson = make(wordsFor(language()), start.lesson ?? 1, start.done ?? 0);
+  };
+  let lesson = make(start.lesson ?? 1, start.done ?? 0);
   const look = () => { if (root.offsetParent !== null) lesson.seen(); };
   new ResizeObserver(look).observe(root);
   look();
-  onLanguage((words) => { const { n, mask, answers } = lesson; lesson.destroy(); lesson = make(words, n, mask, answers); look(); });
-  return lesson;
+  onLanguage(() => {
+    const { n, mask, answers } = lesson;
+    lesson.destroy();
+    lesson = make(n, mask, answers);
+    look();
+  });
 }

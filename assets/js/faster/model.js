@@ -1,16 +1,16 @@
 // What the charts of "Why it is faster" show, as plain numbers.
-import { roundCost, speedup, tally } from "../trace/tally.js";
+import { byPosition, roundCost, speedup, tally } from "../trace/tally.js";
 import { bestLength, breakEven, expectedTokens, ratios, speedUp, wilson } from "../trace/theory.js";
 import { finite, isTree } from "../trace/trace.js";
-import { byPosition } from "../whatif/model.js";
 
 export const MOST_DRAFTS = 10;
 
-// A run: how often its drafts were kept (with Wilson's interval), how many it drafted, what was measured. The prompt's pass is in no round
-// of the closed form, so it is left out of `measured` too. In a tree one of several branches is kept at a depth: `alpha` is that of the first.
+// A run as a point in the charts: its acceptance rate with Wilson's interval, its draft length, its measured speed-up. The closed form knows no
+// prompt, so the prompt's pass is left out of `measured`. In a tree, alpha is the rate of the first level. Null where nothing was tested.
 export function runFacts(trace) {
-  const t = tally(trace), s = speedup(trace), set = finite(Number(trace.run?.draft_len)), tree = trace.rounds.some(isTree), seen = byPosition(trace);
+  const t = tally(trace), s = speedup(trace), seen = byPosition(trace);
   if (!t.tested) return null;
+  const set = finite(Number(trace.run?.draft_len)), tree = trace.rounds.some(isTree);
   const drafted = seen.reduce((n, x) => n + x.drafted, 0) / t.draftRounds, alpha = tree ? seen[0].accepted / seen[0].drafted : t.testedRate;
   return {
     tree,
@@ -27,15 +27,17 @@ export function runFacts(trace) {
   };
 }
 
-// c and v for a method from costs in the shape of theory.costsOf. A map of draft steps is by method; a number is the run's own.
+// c and v for a method from costs in the shape of theory.costsOf, whose draft steps are a map by method or a number. fallback: c where the
+// method's draft step is not known.
 export function ratiosFor(costs, method, fallback = null) {
   const own = costs.draft && typeof costs.draft === "object" ? costs.draft[method] : costs.draft;
   const r = ratios({ passes: costs.passes, draft: finite(own) ?? 0 });
   return r && finite(own) === null && fallback !== null ? { ...r, c: fallback } : r;
 }
 
+// What the closed form expects of rounds of k drafted tokens.
 export function expectation({ alpha, k, c, v }) {
-  const yields = expectedTokens(alpha, k), draft = k * c, pass = v(k);
+  const yields = expectedTokens(alpha, k), draft = k * c, pass = v(k), passes = Array.from({ length: MOST_DRAFTS + 1 }, (_, i) => v(i));
   return {
     speed: speedUp(alpha, k, c, pass),
     yields,
@@ -43,11 +45,7 @@ export function expectation({ alpha, k, c, v }) {
     pass,
     all: draft + pass,
     breakEven: breakEven(k, c, pass),
-    best: bestLength(
-      alpha,
-      c,
-      Array.from({ length: MOST_DRAFTS + 1 }, (_, i) => v(i)),
-    ),
+    best: bestLength(alpha, c, passes),
   };
 }
 
@@ -62,5 +60,5 @@ export const overLength = ({ alpha, c, v }) =>
 export const overAlpha = ({ k, c, v }, steps = 50) =>
   Array.from({ length: steps + 1 }, (_, i) => ({ alpha: i / steps, speed: speedUp(i / steps, k, c, v(k)) }));
 
-// The run's own place on the curves: what the form says for the rate and for both ends of its interval.
+// The run on the curves: the expected speed-up at its rate and at both ends of the rate's interval, [low, rate, high].
 export const propagated = (facts, { c, v }) => [facts.interval[0], facts.alpha, facts.interval[1]].map((a) => speedUp(a, facts.k, c, v(facts.k)));

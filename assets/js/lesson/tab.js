@@ -1,300 +1,230 @@
-// The lesson: a card with one thing to do, and a player in which to do it. The page sees by itself when it is done.
-import { el, say } from "../page/dom.js";
-import { prose, rich } from "../page/glossary.js";
-import { countDone, foundIn, isDone, LESSON, openingPlace, openingStep, predictPlace, QUIZ, verdictStep, withDone, withoutDone } from "./steps.js";
-import { createQuiz, createPredict } from "./questions.js";
-import { mount } from "../watch/player.js";
+// The tab "Lesson": a card with one thing to do, and a player to do it in. The page sees by itself when it is done.
+import { el } from "../page/dom.js";
+import { presenting } from "../page/present.js";
 import { cleanRuns, loadRun, runText } from "../trace/runs.js";
+import { mount } from "../watch/player.js";
+import { createCard } from "./card.js";
+import { openingPlace, openingStep, predictPlace, verdictStep } from "./places.js";
+import { createPredict, createQuiz } from "./questions.js";
+import { foundIn, isDone, LESSON, QUIZ, withDone, withoutDone } from "./steps.js";
 
-export function mountLesson(
-  root,
-  { runs = [], words, playerWords, loadPlotly = null, start = 1, done = 0, answers = null, onProgress = () => {}, present = null, own = null },
-) {
-  const all = cleanRuns(runs),
-    order = [...all].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);
-  let n = Math.min(LESSON.length, Math.max(1, start)),
-    mask = done,
-    run = null,
-    answer = null,
-    began = "",
-    opening = 0,
-    turn = 0,
-    justDone = false,
-    cardSeen = false;
-  // What was chosen in the quiz. A quiz that the address calls done was answered rightly: nothing else is called done.
-  const chosen = answers ?? words.questions.map((q) => (isDone(done, QUIZ) ? q.right : null));
-  const dots = el("ol", { class: "ss-dots", "aria-label": words.title }),
-    where = el("p", { class: "ss-label" }),
-    title = el("h2", { tabindex: "-1" }),
-    text = el("div", {}),
-    task = el("p", { class: "ss-task" }),
-    ask = el("div", { class: "ss-ask" }),
-    outcome = el("p", { class: "ss-outcome", role: "status" }),
-    status = el("p", { class: "ss-sub", role: "status" });
-  const button = (name, act, more = "") =>
-    el("button", { type: "button", class: `ss-btn ss-wide ${more}`, "data-act": name, text: words[name], onclick: act });
-  const back = button("back", () => open(n - 1)),
-    next = button("next", () => open(n + 1), "ss-next");
-  const there = el("button", { type: "button", class: "ss-link", "data-act": "there", text: words.there, onclick: toControl }),
-    watch = own && button("own", own, "ss-next");
-  const bar = el("div", { class: "ss ss-donebar", hidden: true }),
-    barText = el("span", {}),
-    barNext = button("next", () => open(n + 1), "ss-next");
-  bar.append(barText, barNext);
-  const stage = el("div", { class: "ss-stage" }),
-    card = el("section", { class: "ss-panel ss-lessoncard" },
-      el("div", { class: "ss-lessonhead" }, where, dots),
-      title,
-      text,
-      task,
-      ask,
-      outcome,
-      status,
-      el("div", { class: "ss-lessonnav" },
-        back,
-        next,
-        watch,
-        present && button("present", present),
-        el("span", { class: "ss-note", text: words.keys }),
-      ),
-    );
-  root.replaceChildren(
-    el("div", { class: "ss ss-lesson", lang: playerWords.lang },
-      el("header", { class: "ss-lessontitle" }, el("h2", { text: words.title }), el("p", { class: "ss-sub", text: words.lead })),
-      card,
-    ),
-    stage,
-    bar,
-  );
-  const player = mount(stage, { words: playerWords, loadPlotly, onState: queueCheck, share: false });
+const DEFAULTS = {
+  runs: [],            // the server's list of recordings
+  words: null,         // the lesson's, in one language
+  playerWords: null,   // the player's, in the same language
+  loadPlotly: null,
+  start: 1,            // the step to open at
+  done: 0,             // the steps that are done, as a mask
+  answers: null,       // the chosen options of the quiz, null for none so far
+  onProgress: () => {},
+  present: null,       // () => begins the presenter's view
+  own: null,           // () => to a prompt of one's own, offered at the end
+};
 
-  const print = () => JSON.stringify([player.at, player.sel, player.whatif.state]);
-  let queued = false;
-  // Looked at after the frame: drawing tells of itself, and opening a step is not yet doing it.
-  function queueCheck() {
-    if (!queued) {
-      queued = true;
-      setTimeout(() => {
-        queued = false;
-        check();
-      }, 0);
-    }
-  }
-  function check() {
-    const step = player.steps[player.at];
-    if (!step || !root.isConnected || opening) return;
-    if (began === "") {
-      began = print();
-      return;
-    }
-    if (answer === null && print() === began) return;
-    const round = player.trace.rounds[step.r],
-      last = player.steps[player.at + 1]?.r !== step.r;
-    if (
-      !isDone(mask, n) &&
-      LESSON[n - 1].done({
-        trace: player.trace,
-        step,
-        round,
-        sel: player.sel,
-        settled: step.phase === "settle" || last,
-        whatif: player.whatif.state,
-        answer,
-      })
-    )
-      finish();
-  }
-  function finish() {
-    mask = withDone(mask, n);
-    justDone = true;
-    delete stage.dataset.veil;
-    onProgress({ lesson: n, done: mask });
-    // What the card grows by must not push the run away from under the hand that is on it.
-    const before = stage.getBoundingClientRect().top,
-      held = stage.matches(":hover");
-    drawCard();
-    if (held) window.scrollBy(0, stage.getBoundingClientRect().top - before);
-  }
-  // The step's control may lie far below what asks for it: go there, for eyes and keyboard.
-  function toControl() {
-    const node = stage.querySelector(LESSON[n - 1].control),
-      still = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
-    node?.scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
-    node?.focus({ preventScroll: true });
-  }
-  function answered(allRight) {
-    answer = allRight ? "all" : null;
-    if (allRight) check();
-    else if (isDone(mask, QUIZ)) {
-      mask = withoutDone(mask, QUIZ);
-      justDone = false;
-      onProgress({ lesson: n, done: mask });
-      drawCard();
-    }
+// Sampled runs first, then those with most accepted tokens.
+const inOrder = (runs) => [...runs].sort((a, b) => (b.temperature > 0) - (a.temperature > 0) || b.accepted - a.accepted);
+
+// Two frames, in which the player draws. A page in the background gets no frames: then a moment.
+const drawn = () =>
+  new Promise((resolve) => {
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    setTimeout(resolve, 600);
+  });
+
+const clamp = (n) => Math.min(LESSON.length, Math.max(1, n));
+
+class Lesson {
+  #run = null;        // the recording that the player has
+  #answer = null;     // what was answered in this step: "given" or "all"
+  #began = "";        // what the player showed when the step had opened, to see whether the reader has done anything
+  #opening = 0;       // the opening that is in progress, 0 for none
+  #turn = 0;          // openings so far
+  #justDone = false;
+  #begun = false;     // a step has been opened
+  #checking = false;
+
+  constructor(root, options) {
+    const o = (this.options = { ...DEFAULTS, ...options });
+    this.root = root;
+    this.words = o.words;
+    this.n = clamp(o.start);
+    this.mask = o.done;
+    // The quiz counts as done only if it was answered rightly: then the right options are the chosen ones.
+    this.answers = o.answers ?? o.words.questions.map((q) => (isDone(o.done, QUIZ) ? q.right : null));
+    this.all = cleanRuns(o.runs);
+    const act = { open: (n) => this.open(n), toControl: () => this.#toControl(), present: o.present, own: o.own };
+    this.card = createCard(this.words, act, () => this.n);
+    this.stage = el("div", { class: "ss-stage" });
+    const { title, lead } = this.words;
+    const header = el("header", { class: "ss-lessontitle" }, el("h2", { text: title }), el("p", { class: "ss-sub", text: lead }));
+    const top = el("div", { class: "ss ss-lesson", lang: o.playerWords.lang }, header, this.card.root);
+    root.replaceChildren(top, this.stage, this.card.bar);
+    this.player = mount(this.stage, { words: o.playerWords, loadPlotly: o.loadPlotly, onState: () => this.#queueCheck(), share: false });
+    document.addEventListener("keydown", this.#onKey, true);
+    this.#drawCard();
   }
 
-  function drawDots() {
-    dots.replaceChildren(
-      ...LESSON.map((step, i) =>
-        el("li", {},
-          el("button", {
-            type: "button",
-            class: "ss-dotbtn",
-            "aria-current": i + 1 === n ? "step" : null,
-            "data-done": isDone(mask, i + 1) ? "yes" : "no",
-            "aria-label": words.dot(i + 1, words.steps[step.id].title, isDone(mask, i + 1)),
-            title: words.steps[step.id].title,
-            onclick: () => open(i + 1),
-            text: isDone(mask, i + 1) ? "✓" : String(i + 1),
-          }),
-        ),
-      ),
-    );
-  }
-  // The bar says what the card says, for whoever has scrolled away from it.
-  const drawBar = () => {
-    bar.hidden = !isDone(mask, n) || !justDone || cardSeen;
-  };
-  const watcher = new IntersectionObserver(
-    (found) => {
-      cardSeen = found.at(-1).isIntersecting;
-      drawBar();
-    },
-    { threshold: 1 },
-  );
-  watcher.observe(back); // the card's last row: `back` is always drawn
-  function drawCard() {
-    const w = words.steps[LESSON[n - 1].id],
-      finished = isDone(mask, n);
-    drawDots();
-    say(where, `${words.step(n)} · ${words.progress(countDone(mask))}`);
-    say(outcome, finished ? `✓ ${w.done}${countDone(mask) === LESSON.length && (justDone || n === LESSON.length) ? ` ${words.finished}` : ""}` : "");
-    outcome.hidden = !finished;
-    say(barText, finished ? `✓ ${w.done}` : "");
-    drawBar();
-    barNext.hidden = n === LESSON.length;
-    back.disabled = n === 1;
-    next.disabled = n === LESSON.length;
-    there.hidden = !LESSON[n - 1].control || !run || finished;
-    const over = n === LESSON.length && countDone(mask) === LESSON.length;
-    next.hidden = over && Boolean(watch);
-    if (watch) watch.hidden = !over;
-    say(next, finished ? words.next : words.skip);
-    card.dataset.step = LESSON[n - 1].id;
-    card.dataset.done = finished ? "yes" : "no";
+  // The recordings are fetched when the lesson is looked at, not before.
+  seen() {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.open(this.n, false);
   }
 
-  async function open(to, focus = true) {
-    n = Math.min(LESSON.length, Math.max(1, to));
-    answer = null;
-    justDone = false;
-    began = "";
-    delete card.dataset.open;
-    const mine = (opening = turn += 1),
-      step = LESSON[n - 1],
-      w = words.steps[step.id];
-    onProgress({ lesson: n, done: mask });
-    say(title, w.title);
-    text.replaceChildren(prose(words.glossary, w.text, "ss-lead"));
-    task.replaceChildren(el("b", { text: `${words.task}: ` }), ...rich(words.glossary, w.task), " ", there);
-    ask.replaceChildren();
-    drawCard();
-    if (focus) title.focus({ preventScroll: true });
-    say(status, all.length ? words.loading : words.noRuns);
+  // Opens step n. focus: its title gets the keyboard's focus.
+  async open(n, focus = true) {
+    this.n = clamp(n);
+    this.#answer = null;
+    this.#justDone = false;
+    this.#began = "";
+    delete this.card.root.dataset.open;
+    const mine = (this.#opening = this.#turn += 1), step = LESSON[this.n - 1];
+    this.#tellProgress();
+    this.card.show(step);
+    this.#drawCard();
+    if (focus) this.card.title.focus({ preventScroll: true });
+    this.card.status(this.all.length ? this.words.loading : this.words.noRuns);
     try {
-      const found = await suitable(step);
-      if (mine !== opening) return;
-      say(status, found ? "" : all.length ? words.missing : words.noRuns);
-      if (found && found !== run) {
-        run = found;
-        player.update(await runText(found));
-      }
-      if (mine !== opening) return;
-      if (step.id === "length") player.whatif.length.reset(1);
-      player.whatif.root.open = Boolean(step.whatif);
-      stage.dataset.step = step.id;
-      stage.dataset.focus = step.whatif ? "whatif" : "round";
-      // The future must not answer what is asked.
-      if (step.id === "predict" && found && !isDone(mask, n)) stage.dataset.veil = "yes";
-      else delete stage.dataset.veil;
-      if (found) place(step);
-      drawCard();
-      if (step.id === "quiz") ask.append(createQuiz(words, chosen, answered));
-      if (step.id === "predict" && found) askPredict();
+      await this.#setUp(step, () => mine === this.#opening);
     } catch {
-      if (mine === opening) say(status, words.failed);
+      if (mine === this.#opening) this.card.status(this.words.failed);
     }
-    // The two frames in which the player draws what was set up belong to the opening. A page in the background gets no frames: then a moment.
-    await new Promise((drawn) => {
-      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn, 0)));
-      setTimeout(drawn, 600);
-    });
-    if (mine === opening) {
-      opening = 0;
-      began = print();
-      card.dataset.open = n;
+    await drawn();   // what the player draws of the setting up is not the reader's doing
+    if (mine !== this.#opening) return;
+    this.#opening = 0;
+    this.#began = this.#print();
+    this.card.root.dataset.open = this.n;
+  }
+
+  // The player as the step needs it. current(): whether this is still the step to open.
+  async #setUp(step, current) {
+    const found = await this.#suitable(step);
+    if (!current()) return;
+    this.card.status(found ? "" : this.all.length ? this.words.missing : this.words.noRuns);
+    if (found && found !== this.#run) {
+      this.#run = found;
+      this.player.update(await runText(found));
     }
+    if (!current()) return;
+    if (step.id === "length") this.player.whatif.length.reset(1);
+    this.player.whatif.root.open = Boolean(step.whatif);
+    this.stage.dataset.step = step.id;
+    this.stage.dataset.focus = step.whatif ? "whatif" : "round";
+    this.#veil(step.id === "predict" && found && !isDone(this.mask, this.n));
+    if (found) this.#place(step);
+    this.#drawCard();
+    if (step.id === "quiz") this.card.question.append(createQuiz(this.words, this.answers, (allRight) => this.#answered(allRight)));
+    if (step.id === "predict" && found) this.#askPredict();
   }
-  function place(step) {
-    const { trace, steps } = player,
-      ends = steps.flatMap((s, k) => (steps[k + 1]?.r !== s.r ? [k] : []));
-    const at = openingPlace(step.id, trace);
-    player.go(openingStep(step.id, trace, steps, ends, at));
-    if (at) player.select(at.i);
-    const rounds = foundIn(step.id, trace).filter((r) => r !== steps[player.at].r);
-    say(status, step.id === "quiz" ? "" : `${words.placed(steps[player.at].r)}${rounds.length ? ` ${words.foundIn(rounds)}` : ""}`);
-  }
-  function askPredict() {
-    const at = predictPlace(player.trace),
-      d = player.trace.rounds[at.r].drafted[at.i];
-    ask.append(
-      createPredict(words.predict, d, () => {
-        answer = "given";
-        delete stage.dataset.veil;
-        player.go(verdictStep(player.steps, at));
-        check();
-      }),
-    );
-  }
-  async function suitable(step) {
-    if (run && step.needs(await loadRun(run))) return run;
-    for (const entry of order) if (step.needs(await loadRun(entry))) return entry;
+
+  // The recording that is shown if it can show the step, else the first that can; null if none can.
+  async #suitable(step) {
+    if (this.#run && step.needs(await loadRun(this.#run))) return this.#run;
+    for (const entry of inOrder(this.all)) if (step.needs(await loadRun(entry))) return entry;
     return null;
   }
 
-  function onKey(e) {
-    if (!["PageDown", "PageUp"].includes(e.key) || root.offsetParent === null || !document.documentElement.classList.contains("ss-present")) return;
-    e.preventDefault();
-    open(n + (e.key === "PageDown" ? 1 : -1));
+  // Hides what comes later in the run, so that it does not answer the question.
+  #veil(on) {
+    if (on) this.stage.dataset.veil = "yes";
+    else delete this.stage.dataset.veil;
   }
-  document.addEventListener("keydown", onKey, true);
-  let begun = false;
-  // The recordings are fetched when the lesson is looked at, not before.
-  function seen() {
-    if (!begun) {
-      begun = true;
-      open(n, false);
+
+  #place(step) {
+    const { trace, steps, ends } = this.player, at = openingPlace(step.id, trace);
+    this.player.go(openingStep(step.id, trace, steps, ends, at));
+    if (at) this.player.select(at.i);
+    const here = steps[this.player.at].r, rounds = foundIn(step.id, trace).filter((r) => r !== here);
+    this.card.status(step.id === "quiz" ? "" : `${this.words.placed(here)}${rounds.length ? ` ${this.words.foundIn(rounds)}` : ""}`);
+  }
+
+  #askPredict() {
+    const place = predictPlace(this.player.trace), d = this.player.trace.rounds[place.r].drafted[place.i];
+    const answered = () => {
+      this.#answer = "given";
+      this.#veil(false);
+      this.player.go(verdictStep(this.player.steps, place));
+      this.#check();
+    };
+    this.card.question.append(createPredict(this.words.predict, d, answered));
+  }
+
+  #answered(allRight) {
+    this.#answer = allRight ? "all" : null;
+    if (allRight) this.#check();
+    else if (isDone(this.mask, QUIZ)) {
+      this.mask = withoutDone(this.mask, QUIZ);
+      this.#justDone = false;
+      this.#tellProgress();
+      this.#drawCard();
     }
   }
-  drawCard();
-  return {
-    seen,
-    open,
-    player,
-    get n() {
-      return n;
-    },
-    get mask() {
-      return mask;
-    },
-    get answers() {
-      return chosen;
-    },
-    destroy() {
-      watcher.disconnect();
-      document.removeEventListener("keydown", onKey, true);
-      player.destroy();
-      root.replaceChildren();
-    },
+
+  // What the player shows, to compare.
+  #print() {
+    return JSON.stringify([this.player.at, this.player.sel, this.player.whatif.state]);
+  }
+  // The player tells of every drawing. It is looked at after the frame.
+  #queueCheck() {
+    if (this.#checking) return;
+    this.#checking = true;
+    setTimeout(() => {
+      this.#checking = false;
+      this.#check();
+    }, 0);
+  }
+  // Is the step done? To open a step is not yet to do it.
+  #check() {
+    const { steps, at, trace, sel, whatif } = this.player, step = steps[at];
+    if (!step || !this.root.isConnected || this.#opening) return;
+    if (this.#began === "") {
+      this.#began = this.#print();
+      return;
+    }
+    if (isDone(this.mask, this.n) || (this.#answer === null && this.#print() === this.#began)) return;
+    const settled = step.phase === "settle" || steps[at + 1]?.r !== step.r;
+    const state = { trace, step, round: trace.rounds[step.r], sel, settled, whatif: whatif.state, answer: this.#answer };
+    if (LESSON[this.n - 1].done(state)) this.#finish();
+  }
+  #finish() {
+    this.mask = withDone(this.mask, this.n);
+    this.#justDone = true;
+    this.#veil(false);
+    this.#tellProgress();
+    // The card grows; the run must not be pushed away from under the pointer that is on it.
+    const before = this.stage.getBoundingClientRect().top, held = this.stage.matches(":hover");
+    this.#drawCard();
+    if (held) window.scrollBy(0, this.stage.getBoundingClientRect().top - before);
+  }
+
+  #tellProgress() {
+    this.options.onProgress({ lesson: this.n, done: this.mask });
+  }
+  #drawCard() {
+    this.card.draw({ mask: this.mask, justDone: this.#justDone, reachable: Boolean(this.#run) });
+  }
+
+  // The step's control may lie far below the card: there, for eyes and keyboard.
+  #toControl() {
+    const node = this.stage.querySelector(LESSON[this.n - 1].control), still = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
+    node?.scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
+    node?.focus({ preventScroll: true });
+  }
+
+  // In the presenter's view PageUp and PageDown go from step to step.
+  #onKey = (e) => {
+    if (!["PageDown", "PageUp"].includes(e.key) || this.root.offsetParent === null || !presenting()) return;
+    e.preventDefault();
+    this.open(this.n + (e.key === "PageDown" ? 1 : -1));
   };
+
+  destroy() {
+    this.card.destroy();
+    document.removeEventListener("keydown", this.#onKey, true);
+    this.player.destroy();
+    this.root.replaceChildren();
+  }
 }
+
+// Puts the lesson into `root`. options: see DEFAULTS.
+export const mountLesson = (root, options) => new Lesson(root, options);

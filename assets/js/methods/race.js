@@ -1,246 +1,121 @@
-// Several recorded methods on one clock: each lane writes its text at the speed it was recorded at.
-import { el, icon, say } from "../page/dom.js";
-import { pieces } from "../page/glyphs.js";
-import { fixed, ratio, upTo } from "../page/numbers.js";
-import { laneOf, laneRate, plainLane, reached, sameStart } from "./race_model.js";
-import { finite, isGreedy } from "../trace/trace.js";
+// Several recorded methods side by side on one clock.
+import { choiceBox, choiceNodes } from "../page/choices.js";
+import { el, say } from "../page/dom.js";
+import { fixed, ratio } from "../page/numbers.js";
+import { fillTable, tableBehind } from "../page/table.js";
 import { exampleName, loadRun } from "../trace/runs.js";
+import { finite, isGreedy } from "../trace/trace.js";
+import { createLane } from "./lane.js";
+import { createRaceClock } from "./race_clock.js";
+import { laneOf, laneRate, plainLane, sameStart } from "./race_model.js";
 
-export const RACE_SPEEDS = [0.25, 0.5, 1, 2, 4];
+const sentences = (parts) => parts.filter(Boolean).join(". ");
+const temperature = (x) => finite(x.trace.run?.sampling?.temperature);
+// What must be the same of all recordings for a fair comparison.
+const settings = ({ target, device, dtype, prompt, sampling, max_new_tokens: most }) =>
+  JSON.stringify([target, device, dtype, prompt, sampling?.temperature, most]);
 
-function createLane(w, lane, note) {
-  const text = el("div", {
-    class: "ss-lanetext",
-    dir: "auto",
-    "data-dots": lane.texts ? null : "yes",
-    tabindex: "0",
-    role: "region",
-    "aria-label": w.lane(lane.name),
-    "data-hint": w.hint,
+// The lanes of an example's recordings, {key, plain, lane, trace, entry, note}. If plain decoding was not recorded by itself, its lane comes
+// from a recording that timed it too.
+function lanesOf(entries, traces, nameOf, w) {
+  const all = entries.map((entry, i) => {
+    const trace = traces[i];
+    return { key: entry.method, plain: entry.method === "plain", lane: laneOf(nameOf(entry.method), trace), trace, entry };
   });
-  const state = el("span", { class: "ss-lanestate" });
-  const fill = el("i", {});
-  let n = 0;
-  const span = (token) => {
-    if (!lane.texts) return el("span", { class: "ss-dot", "aria-hidden": "true", text: "·" });
-    const p = pieces(token.text);
-    return el("span", { class: "ss-racetok", "data-kind": token.kind }, p.lead, el("span", { class: "ss-mark", text: p.body }), p.breaks);
-  };
-  const root = el("li", { class: "ss-lane", "data-method": lane.name },
-    el("div", { class: "ss-lanehead" }, el("b", { text: lane.name }), state),
-    el("div", { class: "ss-lanebar", "aria-hidden": "true" }, fill),
-    text,
-    note && el("p", { class: "ss-sub", text: note }),
-  );
-  return { root, lane, draw(t) {
-    const to = reached(lane.tokens, t, n);
-    if (to < n) { while (text.childNodes.length > to) text.lastChild.remove(); }
-    else if (to > n) { text.append(...lane.tokens.slice(n, to).map(span)); text.scrollTop = text.scrollHeight; }
-    n = to;
-    const over = n === lane.tokens.length && n > 0;
-    root.dataset.tokens = n;
-    root.dataset.done = over ? "yes" : "no";
-    fill.style.width = `${((100 * n) / Math.max(1, lane.tokens.length)).toFixed(1)}%`;
-    say(state, over ? w.done(n, lane.end) : w.state(n, t));
-  } };
+  const beside = all.find((x) => x.trace.plain), plain = all.some((x) => x.plain) || !beside ? null : plainLane(nameOf("plain"), beside.trace);
+  if (!plain) return all;
+  const note = sentences([w.plainFrom(beside.lane.name), plain.texts ? "" : w.noText]);
+  return [...all, { key: "plain", plain: true, lane: plain, trace: beside.trace, note }];
 }
 
-export function createRaceView(words, runs) {
-  const w = words.race, examples = [...new Set(runs.map((r) => r.example))];
-  const status = el("p", { class: "ss-sub", role: "status" });
-  const lanesBox = el("ul", { class: "ss-lanelist" });
-  const verdict = el("p", { class: "ss-say" });
-  const slower = el("div", {});
-  const differ = el("p", { class: "ss-note", text: w.differ, hidden: true });
-  const rule = el("p", { class: "ss-note" });
-  const play = el("button", { type: "button", class: "ss-btn ss-play", onclick: toggle });
-  const clock = el("output", { class: "ss-clock" });
-  const scrub = el("input", {
-    type: "range",
-    class: "ss-range",
-    min: 0,
-    step: 0.01,
-    value: 0,
-    "aria-label": w.clock,
-    oninput: () => {
-      t = Number(scrub.value);
-      stop();
-      paint();
-    },
-  });
-  const speed = el("select", { class: "ss-speed", "aria-label": w.speed, title: w.speed },
-    ...RACE_SPEEDS.map((s) => el("option", { value: s, text: `${upTo(s, 2)}×` })),
-  );
-  speed.value = "1";
-  const again = el(
-    "button",
-    {
-      type: "button",
-      class: "ss-btn",
-      "aria-label": w.again,
-      title: w.again,
-      onclick: () => {
-        t = 0;
-        paint();
-      },
-    },
-    icon("first"),
-  );
-  const table = el("table", {});
-  const tableView = el("details", { class: "ss-tableview" },
-    el("summary", { text: w.table }),
-    el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": w.title }, table),
-  );
-  const pickExample = el("fieldset", { class: "ss-choice" }), pickMethods = el("fieldset", { class: "ss-choice" });
-  const legend = el("p", { class: "ss-keyline" },
-    ...Object.entries(w.legend).map(([kind, name]) =>
-      el("span", { class: "ss-racetok", "data-kind": kind }, el("span", { class: "ss-mark", text: name })),
-    ),
-  );
-  const body = el("div", { hidden: true },
-    el("div", { class: "ss-transport ss-racebar" }, again, play, scrub, clock, speed),
-    rule,
-    lanesBox,
-    legend,
-    verdict,
-    slower,
-    differ,
-    tableView,
-  );
+function legend(w) {
+  const entry = ([kind, name]) => el("span", { class: "ss-racetok", "data-kind": kind }, el("span", { class: "ss-mark", text: name }));
+  return el("p", { class: "ss-keyline" }, ...Object.entries(w.legend).map(entry));
+}
+
+// A lane's row: tokens, seconds, tokens a second, speed-up over these tokens and over the whole recording.
+function tableRow({ lane, plain, ratio: speedup, entry }) {
+  const whole = entry && !plain ? ratio(entry.ratio) : "–";
+  return [lane.name, String(lane.tokens.length), fixed(lane.end, 2), fixed(laneRate(lane), 1), plain ? "1×" : ratio(speedup), whole];
+}
+
+// runs: the server's list. refresh(): the tab has come into sight; only then recordings are fetched.
+export function createRace(words, runs) {
+  const w = words.race, examples = [...new Set(runs.map((r) => r.example))], nameOf = (method) => words.names[method] ?? method;
+  const status = el("p", { class: "ss-sub", role: "status" }), rule = el("p", { class: "ss-note" }), laneList = el("ul", { class: "ss-lanelist" });
+  const result = el("p", { class: "ss-say" }), slower = el("div", {}), differ = el("p", { class: "ss-note", text: w.differ, hidden: true });
+  const clock = createRaceClock(w, drawLanes), { table, details } = tableBehind(w.table, w.title), methods = choiceBox();
+  const options = examples.map((value, k) => ({ value, text: exampleName(words, value), checked: k === 0 }));
+  const example = choiceBox({ legend: w.example, name: "ss-race-example", options, pick: choose });
+  const body = el("div", { hidden: true }, clock.root, rule, laneList, legend(w), result, slower, differ, details);
   const root = el("section", { class: "ss-panel ss-side-by-side" },
     el("h2", { text: w.title }),
     el("p", { class: "ss-lead", text: w.lead }),
-    el("div", { class: "ss-controlrow" }, pickExample, pickMethods),
+    el("div", { class: "ss-controlrow" }, example, methods),
     status,
     body,
   );
-  let example = null, off = new Set(), all = [], lanes = [], t = 0, end = 1, frame = 0, wall = 0, asked = 0;
-  const nameOf = (method) => words.names[method] ?? method;
+  let chosen = null, off = new Set(), all = [], lanes = [], asked = 0;   // off: the methods that are not shown
 
-  function tick(now) {
-    t = Math.min(end, t + ((now - wall) / 1000) * Number(speed.value));
-    wall = now;
-    paint();
-    if (t >= end) stop(); else frame = requestAnimationFrame(tick);
-  }
-  function stop() { cancelAnimationFrame(frame); frame = 0; sayPlay(); }
-  function toggle() {
-    if (frame) { stop(); return; }
-    if (t >= end) t = 0;
-    wall = performance.now();
-    frame = requestAnimationFrame(tick);
-    sayPlay();
-  }
-  function sayPlay() {
-    play.replaceChildren(icon(frame ? "pause" : "play"));
-    play.setAttribute("aria-label", frame ? w.pause : w.play);
-    play.title = frame ? w.pause : w.play;
-  }
-  function paint() {
-    for (const l of lanes) l.draw(t);
-    scrub.value = t;
-    scrub.setAttribute("aria-valuetext", w.at(t));
-    say(clock, w.at(t));
+  function drawLanes(t) {
+    for (const lane of lanes) lane.draw(t);
     root.dataset.t = t.toFixed(3);
   }
 
+  // Another example.
   async function choose(name) {
-    example = name;
-    stop();
+    chosen = name;
+    clock.stop();
     const mine = (asked += 1), entries = runs.filter((r) => r.example === name);
     say(status, w.loading);
     try {
       const traces = await Promise.all(entries.map(loadRun));
-      if (mine !== asked) return;
-      all = entries.map((e, i) => ({
-        key: e.method,
-        plain: e.method === "plain",
-        lane: laneOf(nameOf(e.method), traces[i]),
-        trace: traces[i],
-        entry: e,
-      }));
-      const beside = all.find((x) => x.trace.plain);
-      const plain = all.some((x) => x.key === "plain") ? null : beside && plainLane(nameOf("plain"), beside.trace);
-      if (plain)
-        all.push({
-          key: "plain",
-          plain: true,
-          lane: plain,
-          trace: beside.trace,
-          note: [w.plainFrom(beside.lane.name), plain.texts ? "" : w.noText].filter(Boolean).join(". "),
-        });
-      const same = (f) => new Set(all.map((x) => JSON.stringify(f(x.trace.run ?? {})))).size === 1;
-      differ.hidden = same((r) => [r.target, r.device, r.dtype, r.prompt, r.sampling?.temperature, r.max_new_tokens]);
-      say(status, plain || all.some((x) => x.key === "plain") ? "" : w.noPlain);
-      pickMethods.replaceChildren(el("legend", { text: w.methods }), ...all.map((x) => {
-        const input = el("input", {
-          type: "checkbox",
-          value: x.key,
-          onchange: () => {
-            if (input.checked) off.delete(x.key);
-            else off.add(x.key);
-            build();
-          },
-        });
-        input.checked = !off.has(x.key);
-        return el("label", { title: words.hints[x.key] ?? null }, input, el("span", { text: x.lane.name }));
-      }));
-      body.hidden = false;
-      t = 0;
-      build();
+      if (mine === asked) show(lanesOf(entries, traces, nameOf, w));
     } catch {
-      if (mine === asked) { say(status, w.failed); body.hidden = true; }
+      if (mine !== asked) return;
+      say(status, w.failed);
+      body.hidden = true;
     }
   }
-
-  function build() {
-    const race = sameStart(all.filter((x) => !off.has(x.key))), shown = race.lanes, sampled = shown.filter((x) => !isGreedy(x.trace)).length;
-    say(
-      rule,
-      [w.sameTokens(race.tokens), race.stretched ? w.stretched : "", sampled ? w.sampled(sampled < shown.length) : w.greedy]
-        .filter(Boolean)
-        .join(" "),
-    );
-    const heat = (x) => finite(x.trace.run?.sampling?.temperature), mixed = new Set(shown.map(heat)).size > 1;
-    lanes = shown.map((x) => createLane(w, x.lane, [x.note, mixed && heat(x) !== null ? w.heat(heat(x)) : ""].filter(Boolean).join(". ")));
-    lanesBox.replaceChildren(...lanes.map((l) => l.root));
-    end = Math.max(0.1, ...shown.map((x) => x.lane.end));
-    scrub.max = end;
-    t = Math.min(t, end);
-    const order = shown.map((x) => ({ name: x.lane.name, rate: laneRate(x.lane), ratio: x.plain ? null : x.ratio })).sort((a, b) => b.rate - a.rate);
-    say(verdict, order.length ? w.verdict(order, race.tokens) : "");
-    slower.replaceChildren(
-      ...shown
-        .filter((x) => x.entry && words.slower(x.entry))
-        .map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })),
-    );
-    table.replaceChildren(
-      el("caption", { class: "ss-vh", text: w.title }),
-      el("thead", {}, el("tr", {}, ...w.head.map((h) => el("th", { scope: "col", text: h })))),
-      el("tbody", {},
-        ...shown.map((x) =>
-          el("tr", {},
-            el("th", { scope: "row", text: x.lane.name }),
-            ...[
-              x.lane.tokens.length,
-              fixed(x.lane.end, 2),
-              fixed(laneRate(x.lane), 1),
-              x.plain ? "1×" : ratio(x.ratio),
-              x.entry && !x.plain ? ratio(x.entry.ratio) : "–",
-            ].map((c) => el("td", { text: String(c) })),
-          ),
-        ),
-      ),
-    );
-    paint();
-    sayPlay();
+  function show(found) {
+    all = found;
+    differ.hidden = new Set(all.map((x) => settings(x.trace.run ?? {}))).size === 1;
+    say(status, all.some((x) => x.plain) ? "" : w.noPlain);
+    const option = (x) => ({ value: x.key, text: x.lane.name, checked: !off.has(x.key), attrs: { title: words.hints[x.key] ?? null } });
+    methods.replaceChildren(...choiceNodes({ legend: w.methods, type: "checkbox", options: all.map(option), pick: showMethod }));
+    body.hidden = false;
+    lanes = [];
+    clock.go(0);
+    build();
+  }
+  function showMethod(key, on) {
+    if (on) off.delete(key);
+    else off.add(key);
+    build();
   }
 
-  pickExample.append(el("legend", { text: w.example }), ...examples.map((name) => {
-    const input = el("input", { type: "radio", name: "ss-race-example", value: name, onchange: () => choose(name) });
-    input.checked = name === examples[0];
-    return el("label", {}, input, el("span", { text: exampleName(words, name) }));
-  }));
+  // The lanes of the methods that are shown, all with the same number of tokens.
+  function build() {
+    const race = sameStart(all.filter((x) => !off.has(x.key))), shown = race.lanes, mixed = new Set(shown.map(temperature)).size > 1;
+    const heatNote = (x) => (mixed && temperature(x) !== null ? w.heat(temperature(x)) : "");
+    lanes = shown.map((x) => createLane(w, x.lane, sentences([x.note, heatNote(x)])));
+    laneList.replaceChildren(...lanes.map((lane) => lane.root));
+    sayRule(race);
+    sayResult(race);
+    fillTable(table, { caption: w.title, head: w.head, rows: shown.map(tableRow) });
+    clock.setEnd(Math.max(0.1, ...shown.map((x) => x.lane.end)));
+  }
+  function sayRule({ tokens, stretched, lanes: shown }) {
+    const sampled = shown.filter((x) => !isGreedy(x.trace)).length, chance = sampled ? w.sampled(sampled < shown.length) : w.greedy;
+    say(rule, [w.sameTokens(tokens), stretched ? w.stretched : "", chance].filter(Boolean).join(" "));
+  }
+  function sayResult({ tokens, lanes: shown }) {
+    const rates = shown.map((x) => ({ name: x.lane.name, rate: laneRate(x.lane), ratio: x.plain ? null : x.ratio }));
+    const slow = shown.filter((x) => x.entry && words.slower(x.entry));
+    say(result, rates.length ? w.verdict(rates.sort((a, b) => b.rate - a.rate), tokens) : "");
+    slower.replaceChildren(...slow.map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })));
+  }
+
   if (!examples.length) say(status, w.none);
-  return { root, refresh() { if (!example && examples.length) choose(examples[0]); }, stop };
+  return { root, refresh() { if (!chosen && examples.length) choose(examples[0]); }, stop: clock.stop };
 }

@@ -1,8 +1,8 @@
-// What the address says and what it is made to say: a recording, a round and step, language, theme, tab, view, the lesson's progress.
-// Every parameter is checked and capped; what is not valid is as if it were not there. Pure functions.
+// The address of the page: a recording, a round and a step, language, theme, tab, view, the lesson's progress. Every parameter is checked
+// and capped; one that is not valid counts as absent.
 
 export const TABS = ["watch", "lossless", "faster", "methods", "lesson"];
-export const STEPS = 10;
+const STEPS = 10;
 const NAME = /^[a-z0-9][a-z0-9+_.-]{0,59}$/i;
 const whole = (text, most) => (text !== null && /^\d{1,6}$/.test(text) && Number(text) <= most ? Number(text) : null);
 const one = (text, known) => (known.includes(text) ? text : null);
@@ -25,7 +25,7 @@ export function parseState(search, langs = ["en", "ru"]) {
   };
 }
 
-// The same as a query; parameters that are not ours stay as they are.
+// The query with `state` written into it: null takes a parameter away, and those of others stay as they are.
 export function writeState(search, state) {
   const q = new URLSearchParams(search), names = { theme: "__theme" };
   for (const [key, value] of Object.entries(state)) {
@@ -37,7 +37,7 @@ export function writeState(search, state) {
   return text ? `?${text}` : "";
 }
 
-// The address bar, written seldom: browsers refuse hundreds of changes in a few seconds.
+// The address bar. Changes are collected for a moment: browsers refuse hundreds of them in a few seconds.
 export function createAddress(win = window) {
   let waiting = {}, timer = 0;
   const flush = () => {
@@ -60,11 +60,13 @@ export function createAddress(win = window) {
   };
 }
 
-// Which step of a list to stand at: round and step within it, capped to what there is; null if the address names no round.
+// The index of the step that an address names by its round and the step within it, capped to what there is; null where it names no round.
+// ends: the index of each round's last step.
 export function stepFor({ round, step }, { ends }) {
   if (round === null || !ends.length) return null;
-  const r = Math.min(round, ends.length - 1), first = r ? ends[r - 1] + 1 : 0;
+  const r = Math.min(round, ends.length - 1), first = r > 0 ? ends[r - 1] + 1 : 0;
   return step === null ? ends[r] : Math.min(first + step, ends[r]);
 }
 
+// The round and the step within it of the step at index `at`.
 export const placeOf = (steps, ends, at) => ({ round: steps[at].r, step: at - (steps[at].r ? ends[steps[at].r - 1] + 1 : 0) });

@@ -1,21 +1,28 @@
 // Charts by hand: scales, axes and marks in SVG. Text enters through textContent; colours come from the style sheet.
 import { el, svg } from "./dom.js";
+import { fillTable, tableBehind } from "./table.js";
 
 export const linear = ([a, b], [from, to]) => (x) => from + ((x - a) / (b - a)) * (to - from);
-export const logarithmic = ([a, b], range) => { const f = linear([Math.log(a), Math.log(b)], range); return (x) => f(Math.log(x)); };
+export function logarithmic([a, b], range) {
+  const scale = linear([Math.log(a), Math.log(b)], range);
+  return (x) => scale(Math.log(x));
+}
 
-// Round steps that cover [0, top].
+// Ticks at round numbers from 0 to at most `top`, about `wanted` steps.
 export function ticksTo(top, wanted = 4) {
-  const raw = top / wanted, power = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw - 1e-12);
+  const raw = top / wanted, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw - 1e-12);
   return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-export const path = (points, close = false) =>
+const path = (points, close = false) =>
   points.length ? `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}${close ? "Z" : ""}` : "";
 
-// A frame with axes. x, y: {scale, ticks, label(t), title}. Marks are drawn by `paint(g, box)` between grid and axes.
+// A chart with axes. x, y: {make(range of pixels) -> scale, ticks, label(tick), title}. paint(g, box) draws the marks: box has the
+// edges in pixels and both scales, x and y.
 export function frame({ width, height, label, margin = {}, x, y, paint }) {
-  const m = { l: 44, r: 14, t: 12, b: 38, ...margin }, box = { left: m.l, right: Math.max(m.l + 40, width - m.r), top: m.t, bottom: height - m.b };
+  const m = { l: 44, r: 14, t: 12, b: 38, ...margin };
+  const box = { left: m.l, right: Math.max(m.l + 40, width - m.r), top: m.t, bottom: height - m.b };
   const sx = x.make([box.left, box.right]), sy = y.make([box.bottom, box.top]), parts = [];
   for (const t of y.ticks) {
     parts.push(svg("line", { class: "ss-grid", x1: box.left, x2: box.right, y1: sy(t), y2: sy(t) }));
@@ -34,14 +41,10 @@ export const line = (points, cls) => svg("path", { class: `ss-stroke ${cls}`, d:
 export const area = (points, cls) => svg("path", { class: cls, d: path(points, true) });
 export const label = (x, y, text, cls = "", anchor = "start") => svg("text", { class: `ss-mark-text ${cls}`, x, y, "text-anchor": anchor, text });
 
-// A chart's place: redrawn when its width changes, with the same numbers as a table below it for whoever cannot see it.
+// The place of a chart: drawn anew when its width changes, with the same numbers as a table below it for whoever cannot see it.
+// draw(width) -> {node, table: {caption, head, rows}}.
 export function chartBox(tableWord, draw) {
-  const plot = el("div", { class: "ss-plotbox" });
-  const table = el("table", {});
-  const details = el("details", { class: "ss-tableview" },
-    el("summary", { text: tableWord }),
-    el("div", { class: "ss-tablescroll", tabindex: "0", role: "group", "aria-label": tableWord }, table),
-  );
+  const plot = el("div", { class: "ss-plotbox" }), { table, details } = tableBehind(tableWord, tableWord);
   const root = el("div", { class: "ss-chartbox" }, plot, details);
   let width = 0;
   const redraw = () => {
@@ -49,22 +52,10 @@ export function chartBox(tableWord, draw) {
     width = plot.clientWidth;
     const made = draw(width);
     plot.replaceChildren(made.node);
-    if (details.open) fill(made.table);
+    if (details.open) fillTable(table, made.table);
   };
-  const fill = ({ caption, head, rows }) =>
-    table.replaceChildren(
-      el("caption", { class: "ss-vh", text: caption }),
-      el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col", text: h })))),
-      el("tbody", {},
-        ...rows.map(([first, ...rest]) =>
-          el("tr", {}, el("th", { scope: "row", text: first, dir: "auto" }), ...rest.map((c) => el("td", { text: c }))),
-        ),
-      ),
-    );
   details.addEventListener("toggle", redraw);
-  if (typeof ResizeObserver !== "undefined")
-    new ResizeObserver(() => {
-      if (plot.clientWidth && plot.clientWidth !== width) redraw();
-    }).observe(plot);
-  return { root, redraw, plot };
+  const resized = () => { if (plot.clientWidth !== width) redraw(); };
+  if (typeof ResizeObserver !== "undefined") new ResizeObserver(resized).observe(plot);
+  return { root, redraw };
 }

@@ -1,5 +1,6 @@
 // Building nodes. Text only ever enters through textContent: model text is hostile text.
 
+// An element. attrs: attributes, `text`, `style`, and listeners as `onclick` and the like; null, undefined and false are left out.
 export function el(tag, attrs = {}, ...children) {
   const node = document.createElement(tag);
   set(node, attrs);
@@ -45,18 +46,18 @@ export function icon(name) {
   return svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "ss-icon" }, svg("path", { d: ICONS[name] }));
 }
 
-// Only touch the page when something changed: a step must be cheap, and screen readers must not be told twice.
+// Sets a text only where it changed: a step must be cheap, and screen readers must not read the same twice.
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// The same for children: those of `nodes` that are not null, in this order.
+// Sets the children only where they changed: those of `nodes` that are not null, in this order.
 export function arrange(parent, ...nodes) {
   const wanted = nodes.filter(Boolean), { childNodes } = parent;
   if (wanted.length !== childNodes.length || wanted.some((n, i) => n !== childNodes[i])) parent.replaceChildren(...wanted);
 }
 
-// Roving focus: one of `items` is in the tab order; Up and Down move it (Left and Right belong to the player).
+// Roving focus: one of the items that match `selector` is in the tab order; Up and Down move it (Left and Right belong to the player).
 export function rove(container, selector) {
   container.addEventListener("keydown", (e) => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[e.key];

@@ -1,5 +1,5 @@
-// Sentences with terms that explain themselves: `[[residual]]` or `[[residual|what is owed]]` becomes a term with a definition on hover,
-// focus and tap. Only our own word tables go through here, never model text.
+// Terms in sentences: `[[residual]]` or `[[residual|another wording]]` becomes a term that shows its definition on hover, focus and tap.
+// Only our own words go through here, never model text.
 import { el } from "./dom.js";
 
 let tip = null, owner = null;
@@ -12,6 +12,7 @@ export function parts(sentence) {
   });
 }
 
+// The sentence without its marks.
 export const plainText = (sentence) => parts(sentence).map((p) => p.text ?? p).join("");
 
 function hide() {
@@ -32,12 +33,14 @@ function show(node, definition) {
   tip.hidden = false;
   owner = node;
   node.setAttribute("aria-describedby", tip.id);
-  const at = node.getClientRects()[0] ?? node.getBoundingClientRect(), own = tip.getBoundingClientRect(), wide = document.documentElement.clientWidth;
+  const at = node.getClientRects()[0] ?? node.getBoundingClientRect(), own = tip.getBoundingClientRect();
+  const wide = document.documentElement.clientWidth, below = at.bottom + own.height + 12 < window.innerHeight;
   tip.style.left = `${Math.max(8, Math.min(at.left, wide - own.width - 8))}px`;
-  tip.style.top = `${at.bottom + own.height + 12 < window.innerHeight ? at.bottom + 6 : Math.max(8, at.top - own.height - 6)}px`;
+  tip.style.top = `${below ? at.bottom + 6 : Math.max(8, at.top - own.height - 6)}px`;
 }
 
-export function term(glossary, key, text = key) {
+// One term; without a definition it stays text. glossary: {key: [name, definition]}.
+function term(glossary, key, text = key) {
   const entry = glossary[key];
   if (!entry) return document.createTextNode(text);
   const node = el("dfn", { class: "ss-term", tabindex: "0", role: "term", text });
@@ -51,4 +54,5 @@ export function term(glossary, key, text = key) {
 export const rich = (glossary, sentence) =>
   parts(sentence).map((p) => (typeof p === "string" ? document.createTextNode(p) : term(glossary, p.key, p.text)));
 
+// A paragraph for a sentence with terms.
 export const prose = (glossary, sentence, cls = null) => el("p", { class: cls }, ...rich(glossary, sentence));

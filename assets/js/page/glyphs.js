@@ -1,4 +1,4 @@
-// Token text made visible: what a reader cannot see (spaces, newlines, controls, overrides) becomes a glyph. Text stays text.
+// Token text made visible: what a reader cannot see (spaces, newlines, controls, bidirectional overrides) becomes a glyph.
 
 const NAMED = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u007f": "␡" };
 // C1 controls, zero-width and bidirectional marks: written as their code point so that they can neither hide nor reorder the page.
@@ -11,7 +11,7 @@ function one(ch) {
   return code < 32 ? String.fromCodePoint(0x2400 + code) : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
-// Shown as a token: every space and newline visible.
+// A token by itself: every space and newline visible.
 export function visible(text) {
   if (text === "") return "∅";
   if (/^[\u200c\u200d]+$/u.test(text)) return Array.from(text, (c) => `<U+${c.codePointAt(0).toString(16).toUpperCase()}>`).join("");
@@ -25,13 +25,14 @@ export function short(text, limit = 18) {
   return chars.length <= limit ? whole : chars.slice(0, limit - 1).join("") + "…";
 }
 
-// In a sentence: between its language's quotation marks, so that a comma is seen to be the token.
+// A token in a sentence: between quotation marks, so that a comma is seen to be the token.
 export const quoted = (text, marks = "“”", limit = 24) => `${marks[0]}${short(text, limit)}${marks[1]}`;
 
-// On one line, cut without a mark: titles and facts, not tokens.
+// A text on one line, cut without a mark: for titles and facts, not for tokens.
 export const oneLine = (text, limit) => Array.from(runningText(text).replace(/\s+/g, " ")).slice(0, limit).join("");
 
-// Shown in running text: [lead, body, breaks]; the mark goes on the body, spaces and line breaks act naturally around it.
+// A token in running text -> {lead, body, breaks}: its colour goes on the body; the spaces before it and the line breaks behind it stay
+// outside, where a line can break.
 export function pieces(text) {
   const lead = text.match(/^ */)[0];
   const tail = text.slice(lead.length).match(/\n*$/)[0];
@@ -41,11 +42,11 @@ export function pieces(text) {
   return { lead, body, breaks: tail };
 }
 
-// The last words before a position, for headings: plain text, newest kept.
+// The last words of a text, for headings.
 export function tail(text, limit = 34) {
   const chars = Array.from(visible(text).replace(/␣/g, " "));
   return chars.length <= limit ? chars.join("").trim() : "… " + chars.slice(-limit).join("").replace(/^\S*\s/, "");
 }
 
-// Running text as it is written, only what could hide or reorder made visible; line breaks stay.
+// Running text as it is written, line breaks too: only characters that hide or reorder text are made visible.
 export const runningText = (text) => text.replace(UNSEEN, (c) => (c === " " || c === "\n" ? c : one(c)));

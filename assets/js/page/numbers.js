@@ -1,6 +1,6 @@
-// Numbers as people read them. Probabilities keep their sense at both ends: never "0" for something possible, never "1" for less.
+// Numbers as people read them. A probability is never printed as "0" where it is possible, nor as "1" where it is less.
 
-// The decimal mark is the language's: "." or ",". A page speaks one language at a time.
+// The decimal mark of the language: "." or ",". A page speaks one language at a time.
 let mark = ".";
 export const speak = (decimal) => { mark = decimal; };
 export const decimal = () => mark;
@@ -8,7 +8,7 @@ const here = (text) => text.replace(".", mark);
 export const fixed = (x, n) => here(x.toFixed(n));
 export const upTo = (x, n) => here(String(Number(x.toFixed(n))));
 export const precise = (x, n) => here(x.toPrecision(n));
-export const value = (text) => Number(text.replace(mark, "."));   // of a printed number; NaN where it is no plain one
+export const value = (text) => Number(text.replace(mark, "."));   // what a printed number says; NaN where it is not a plain one
 const bare = (text) => (mark === "." ? text.slice(1) : here(text));   // English leaves the zero out of ".23"
 
 const UP = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
@@ -26,7 +26,7 @@ export function prob(x) {
   return bare(x.toFixed(2));
 }
 
-// The same in a sentence, with its leading zero.
+// A probability in a sentence, with its leading zero.
 export function probLong(x) {
   return prob(x).replace(/^([<>]?)\./, (_, sign) => `${sign}0.`);
 }
@@ -36,7 +36,7 @@ export function ratio(x) {
   return fixed(x, x >= 100 ? 0 : x >= 10 ? 1 : 2) + "×";
 }
 
-export function times(x) {   // a threshold: may pass 1
+export function times(x) {   // the ratio p/q, which may be above 1
   if (x === null || x === undefined) return "–";
   return x < 1 ? probLong(x) : x >= 100 ? ">99" : fixed(x, 2);
 }
@@ -64,7 +64,7 @@ export function rate(x) {
   return x === null || x === undefined || !Number.isFinite(x) ? "–" : fixed(x, x >= 9.95 ? 0 : 1);
 }
 
-export const COUNT = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+const COUNT = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 export const count = (n) => COUNT[n] ?? String(n);
 export const capital = (s) => s.charAt(0).toUpperCase() + s.slice(1);
 export const lower = (s) => s.charAt(0).toLowerCase() + s.slice(1);

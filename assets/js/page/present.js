@@ -1,4 +1,4 @@
-// The presenter's view: large type, nothing but the player or the lesson, one key a step (clickers send PageDown and PageUp).
+// The presenter's view: large type, nothing but the player or the lesson, one key for a step (clickers send PageDown and PageUp).
 import { el, say } from "./dom.js";
 
 const CLASS = "ss-present";
@@ -12,7 +12,7 @@ export function setPresent(on, changed = () => {}) {
   changed(on);
 }
 
-// A way out that can be seen. Returns how to name it (its language may change).
+// A button that leaves the view. Returns a function that names it: the language may change.
 export function addLeave(changed) {
   const button = document.body.appendChild(el("button", { type: "button", class: "ss-leave", onclick: () => setPresent(false, changed) }));
   return (text) => say(button, text);

@@ -1,7 +1,7 @@
-// Numbers printed side by side: with as many digits as it takes for what is printed to be true.
+// Numbers printed side by side, with as many digits as it takes for the comparison or the sum to be true as it is printed.
 import { fixed, precise, probLong, times, upTo, value } from "./numbers.js";
 
-// Pure: two different numbers as two different texts, whose order the eye can see. [a, b] as in "u = a < p/q = b".
+// Pure: two numbers as two texts in the same order, different where the numbers differ. [a, b] as in "u = a < p/q = b".
 export function apart(a, b, textA = probLong, textB = times) {
   const one = textA(a), two = textB(b);
   const told = (x, y) => Number.isNaN(value(x) - value(y)) ? x !== y : Math.sign(value(x) - value(y)) === Math.sign(a - b);
@@ -13,22 +13,23 @@ export function apart(a, b, textA = probLong, textB = times) {
   return [one, two];
 }
 
-// Pure: "u = 0.31 < p/q = 0.54", the sign as the verdict has it (a record rounds both numbers; a block keeps a draft for a later one's sake).
+// Pure: "u = 0.31 < p/q = 0.54". The sign says whether the token was accepted, since a record rounds both numbers. Under block
+// verification a token can be accepted although its own u lies above: a later one was accepted.
 export function compared({ u, threshold, verdict }, name, is = " = ") {
   const [a, b] = apart(u, threshold);
   return `u${is}${a} ${verdict === "accepted" && u <= threshold ? "<" : "≥"} ${name}${is}${b}`;
 }
 
-// Pure: a + b = total, in the same three decimals wherever it is printed; what is there but too small for them is "<0.001".
+// Pure: "a + b = total" in three decimals everywhere; a part above 0 that is too small for them is "<0.001".
 export function sumText(a, b, total) {
   const unit = 1000, whole = [a, b, total].map((x) => Math.round(x * unit)), tiny = [a, b, total].map((x, k) => x > 0 && whole[k] === 0);
   const text = (x, k) => (x === 0 ? "0" : tiny[k] ? `<${fixed(1 / unit, 3)}` : fixed(x, 3));
   if (tiny.some(Boolean)) return `${text(a, 0)} + ${text(b, 1)} ≈ ${text(total, 2)}`;
-  const second = whole[2] - whole[0];   // where rounding would make the printed sum false, the second part is what the first leaves
+  const second = whole[2] - whole[0];   // rounded on its own it could make the printed sum false
   return second <= 0 !== (b === 0)
     ? `${text(a, 0)} + ${text(b, 1)} ≈ ${text(total, 2)}`
     : `${text(a, 0)} + ${text(second / unit, 1)} = ${text(total, 2)}`;
 }
 
-// Two digits, also of what is small: distances and their bands.
+// Two significant digits, for distances and their bands.
 export const two = (x) => (x >= 0.0005 ? upTo(Number(x.toPrecision(2)), 6) : probLong(x));

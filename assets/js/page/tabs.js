@@ -1,5 +1,5 @@
-// Going to a tab of the page: by its id where it stands in the bar; by its place among all tabs where a narrow window has put it into a
-// menu, in which Gradio gives it no id.
+// Opens a tab of the page. A tab in the bar is found by its id. In a narrow window Gradio puts the last tabs into a menu, without ids:
+// there a tab is found by its name, and its name by its place among all tabs.
 import { TABS } from "./address.js";
 
 export function openTab(id) {

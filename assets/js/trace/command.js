@@ -1,7 +1,7 @@
-// The command line that makes a run again, quoted so that any text is safe to paste into a POSIX shell (bash, zsh). Pure.
+// The command line that repeats a run, quoted so that any text is safe to paste into a shell (bash, zsh). Pure functions.
 
-// Plain single quotes where everything is printable; else $'...' with every hidden character as an escape, so that nothing pasted
-// can act on a terminal or hide what it is.
+// A printable text is put into single quotes. Any other becomes $'...' with its hidden characters escaped, so that what is pasted can neither
+// act on a terminal nor look like something else.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/;
 const SAFE = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
@@ -20,7 +20,7 @@ export function quote(text) {
   return `$'${chars.map(escape).join("")}'`;
 }
 
-// A text that a command line cannot carry as it is: NUL, half characters, and "-", which means stdin.
+// Whether a command line can carry a text: not NUL, not half a surrogate pair, and not "-", which means stdin.
 const carries = (text) =>
   typeof text === "string" &&
   text.trim() !== "" &&
@@ -29,43 +29,73 @@ const carries = (text) =>
   !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(text);
 const number = (x) => (typeof x === "number" && Number.isFinite(x) ? String(x) : null);
 
+const option = (flag, value) => `${flag}=${quote(String(value))}`;
+const named = (text) => typeof text === "string" && text !== "";
+
+// Each of these gives a list of options for a run's record. What is not of the right kind is left out.
+function promptOptions(run, branched) {
+  const ids = Array.isArray(run.prompt_ids) && run.prompt_ids.length && run.prompt_ids.every((x) => Number.isInteger(x) && x >= 0);
+  if (carries(run.prompt) && !branched) return [option("--prompt", run.prompt)];
+  return ids ? [option("--prompt-ids", run.prompt_ids.join(","))] : null;
+}
+
+function modelOptions(run) {
+  const out = [];
+  if (named(run.target) && !/^SmolLM2-135M-Instruct\b/.test(run.target)) {
+    out.push(option("--target", run.target));
+    if (named(run.draft)) out.push(option("--draft", run.draft));
+  }
+  if (typeof run.method === "string" && /^[a-z0-9+_-]{1,40}$/i.test(run.method)) out.push(option("--method", run.method));
+  return out;
+}
+
+// A tree given by its shape ("3x2x1") excludes a draft length.
+function lengthOptions({ draft_len }, settings) {
+  if (draft_len === "auto" || draft_len === "heuristic") return [option("--draft-len", draft_len)];
+  const counted = Number.isInteger(draft_len) && draft_len > 0 && !/^\d/.test(String(settings.tree ?? ""));
+  return counted ? [option("--draft-len", draft_len)] : [];
+}
+
+function settingOptions(settings) {
+  return Object.entries(settings).flatMap(([name, value]) => {
+    if (!/^[a-z][a-z_]{0,40}$/.test(name) || value === null || value === "" || value === false) return [];
+    const flag = `--${name.replaceAll("_", "-")}`;
+    if (value === true) return [flag];
+    return typeof value === "string" || number(value) !== null ? [option(flag, value)] : [];
+  });
+}
+
+const OFF = { temperature: 0, top_k: 0, top_p: 1, min_p: 0, repetition_penalty: 1 };
+
+function samplingOptions(run) {
+  const s = run.sampling ?? {}, set = Object.keys(OFF).filter((key) => number(s[key]) !== null && s[key] !== OFF[key]);
+  const seed = Number.isSafeInteger(run.seed) && run.seed >= 0 ? [option("--seed", run.seed)] : [];
+  return [...set.map((key) => option(`--${key.replaceAll("_", "-")}`, number(s[key]))), ...seed];
+}
+
+function endOptions(run) {
+  const out = [];
+  if (Number.isInteger(run.max_new_tokens) && run.max_new_tokens >= 0) out.push(option("--max-new-tokens", run.max_new_tokens));
+  const stops = (Array.isArray(run.stop) ? run.stop.slice(0, 20) : []).filter((stop) => carries(stop) || /^\s+$/.test(stop));
+  return [...out, ...stops.map((stop) => option("--stop", stop)), ...(run.ignore_eos === true ? ["--ignore-eos"] : [])];
+}
+
+const VERIFY = { block: ["--verify=block"], typical: ["--typical"] };
+
 // One string, or null where neither prompt nor ids are known.
 export function commandFor(trace) {
-  const r = trace.run ?? {}, s = r.sampling ?? {}, out = ["specscope", "run"];
-  const add = (flag, value) => { if (value !== null && value !== undefined) out.push(`${flag}=${quote(String(value))}`); };
-  const ids = Array.isArray(r.prompt_ids) && r.prompt_ids.length && r.prompt_ids.every((x) => Number.isInteger(x) && x >= 0) ? r.prompt_ids : null;
-  if (carries(r.prompt) && !trace.branch) add("--prompt", r.prompt);
-  else if (ids) add("--prompt-ids", ids.join(","));
-  else return null;
-  if (typeof r.target === "string" && r.target && !/^SmolLM2-135M-Instruct\b/.test(r.target)) {
-    add("--target", r.target);
-    if (typeof r.draft === "string" && r.draft) add("--draft", r.draft);
-  }
-  if (typeof r.method === "string" && /^[a-z0-9+_-]{1,40}$/i.test(r.method)) add("--method", r.method);
-  const settings = r.settings && typeof r.settings === "object" ? r.settings : {};
-  if (r.draft_len === "auto" || r.draft_len === "heuristic") add("--draft-len", r.draft_len);
-  else if (Number.isInteger(r.draft_len) && r.draft_len > 0 && !/^\d/.test(String(settings.tree ?? ""))) add("--draft-len", r.draft_len);
-  for (const [name, value] of Object.entries(settings)) {
-    if (!/^[a-z][a-z_]{0,40}$/.test(name) || value === null || value === "" || value === false) continue;
-    const flag = `--${name.replaceAll("_", "-")}`;
-    if (value === true) out.push(flag);
-    else if (typeof value === "string" || number(value) !== null) add(flag, value);
-  }
-  if (r.verify === "block") add("--verify", "block");
-  if (r.verify === "typical") out.push("--typical");
-  for (const [key, flag, off] of [
-    ["temperature", "--temperature", 0],
-    ["top_k", "--top-k", 0],
-    ["top_p", "--top-p", 1],
-    ["min_p", "--min-p", 0],
-    ["repetition_penalty", "--repetition-penalty", 1],
-  ])
-    if (number(s[key]) !== null && s[key] !== off) add(flag, number(s[key]));
-  if (Number.isSafeInteger(r.seed) && r.seed >= 0) add("--seed", r.seed);
-  const most = Number.isInteger(r.max_new_tokens) && r.max_new_tokens >= 0 ? r.max_new_tokens : null;
-  if (most !== null) add("--max-new-tokens", most);
-  for (const stop of Array.isArray(r.stop) ? r.stop.slice(0, 20) : []) if (carries(stop) || /^\s+$/.test(stop)) add("--stop", stop);
-  if (r.ignore_eos === true) out.push("--ignore-eos");
-  if (trace.plain) out.push("--baseline");
-  return out.join(" ");
+  const run = trace.run ?? {}, prompt = promptOptions(run, trace.branch);
+  const settings = run.settings && typeof run.settings === "object" ? run.settings : {};
+  if (!prompt) return null;
+  return [
+    "specscope run",
+    ...prompt,
+    ...modelOptions(run),
+    ...lengthOptions(run, settings),
+    ...settingOptions(settings),
+    ...(Object.hasOwn(VERIFY, run.verify) ? VERIFY[run.verify] : []),
+    ...samplingOptions(run),
+    ...endOptions(run),
+    ...(trace.plain ? ["--baseline"] : []),
+  ].join(" ");
 }

@@ -1,18 +1,20 @@
-// A run as a list of steps a person can walk: draft token by token, one verification, verdicts in order, then what drops in.
+// A run as a list of steps that a reader walks: each drafted token, the one pass that verifies, each token's acceptance or rejection, and the
+// token that closes the round.
 import { isTree } from "./trace.js";
 
+// The depth of each drafted token, 0 for the first level. In a chain it is the position.
 export function depths(round) {
   const out = [];
   round.drafted.forEach((d, i) => (out[i] = d.parent < 0 ? 0 : out[d.parent] + 1));
   return out;
 }
 
-// The drafted tokens offered at one place (behind `after`), in the order of their verdicts: one in a chain, some in a tree.
+// The drafted tokens at one place, siblings with the parent `after`, in the order in which they are tested: one in a chain, some in a tree.
 export const offered = (round, after) => round.drafted.filter((d) => d.parent === after);
-// Siblings that were listed, not drawn: each is certain of itself (q = 1).
+// Siblings that the draft listed without drawing at random: each has q = 1 on itself.
 export const isListed = (siblings) => siblings.length > 1 && siblings.every((d) => d.q > 0.9999);
 
-// Indices in the order in which the verdicts fall: left to right in a chain; by depth in a tree.
+// Indices of the tested tokens in the order in which they are tested: left to right in a chain, by depth in a tree.
 export function verdictOrder(round) {
   const order = round.drafted.map((_, i) => i).filter((i) => round.drafted[i].verdict !== "not_reached");
   if (!isTree(round)) return order;
@@ -20,17 +22,18 @@ export function verdictOrder(round) {
   return order.sort((a, b) => depth[a] - depth[b] || a - b);
 }
 
-// Cards: tested ones in verdict order, then those never tested.
+// Indices in the order of the cards: the tested tokens as they are tested, then the others.
 export function cardOrder(round) {
   if (!isTree(round)) return round.drafted.map((_, i) => i);
   return [...verdictOrder(round), ...round.drafted.map((_, i) => i).filter((i) => round.drafted[i].verdict === "not_reached")];
 }
 
-// What ends a round: the replacement, the bonus or the plain token (index in `emitted`), if there is one.
+// The index in `emitted` of the token that closes a round (resampled, bonus or plain), -1 where there is none.
 export function settleIndex(round) {
   return round.emitted.findIndex((e) => e.kind !== "accepted");
 }
 
+// The steps of round r: {r, phase: draft | verify | verdict | settle, at: when it happened, as a part of the round's time, ...}.
 export function roundSteps(round, r) {
   if (!round.drafted.length) return [{ r, phase: "settle", at: 1 }];
   const tree = isTree(round), depth = depths(round);
@@ -40,7 +43,7 @@ export function roundSteps(round, r) {
   out.push({ r, phase: "verify" });
   verdictOrder(round).forEach((i, k) => out.push({ r, phase: "verdict", i, fallen: k + 1 }));
   if (settleIndex(round) >= 0 || !round.emitted.length) out.push({ r, phase: "settle" });
-  // When each step happened: drafts share draft_s, the pass ends at draft_s + verify_s, the rest fills the round.
+  // The draft steps share draft_s, the pass ends at draft_s + verify_s, the steps after it share the rest.
   const known = round.draft_s + round.verify_s + round.other_s || 1;
   let k = 0;
   const after = out.length - draftSteps - 1;
@@ -52,7 +55,7 @@ export function roundSteps(round, r) {
   return out;
 }
 
-// Flat list with seconds since start; `ends[r]` is the index of round r's last step.
+// The steps of all rounds in one list, each with t, its seconds since the start; ends[r] is the index of round r's last step.
 export function buildSteps(rounds) {
   const steps = [], ends = [];
   let before = 0;
@@ -64,7 +67,8 @@ export function buildSteps(rounds) {
   return { steps, ends };
 }
 
-// What each drafted token looks like at a step of its round: hidden | pending | lit | its verdict.
+// The state of each drafted token at a step of its round: hidden (not drafted yet), pending (drafted), lit (its p is known), then accepted,
+// rejected or not_reached.
 export function draftStates(round, step) {
   const done = step.phase === "settle";
   const fallen = new Set(done ? [] : verdictOrder(round).slice(0, step.phase === "verdict" ? step.fallen : 0));
@@ -77,30 +81,57 @@ export function draftStates(round, step) {
   });
 }
 
-// How many emitted tokens of the round stand in the text at a step.
+// What a step is about: the token that was just tested, the newest drafted one, or the one that closed the round ("end").
+export function defaultSelection(round, step) {
+  if (step.phase === "verdict") return step.i;
+  if (step.phase === "draft") return step.drafted - 1;
+  if (step.phase === "verify") return 0;
+  const closed = settleIndex(round) >= 0, rejected = round.drafted.findIndex((d) => d.verdict === "rejected");
+  if (closed) return rejected >= 0 ? rejected : "end";
+  return round.drafted.length ? round.drafted.length - 1 : null;
+}
+
+// How many of the round's emitted tokens are in the text at a step.
 export function emittedAt(round, step) {
   if (step.phase === "settle") return round.emitted.length;
   if (step.phase !== "verdict") return 0;
-  const kept = verdictOrder(round).slice(0, step.fallen).filter((i) => round.drafted[i].verdict === "accepted").length;
-  return Math.min(kept, round.emitted.length);
+  const accepted = verdictOrder(round).slice(0, step.fallen).filter((i) => round.drafted[i].verdict === "accepted").length;
+  return Math.min(accepted, round.emitted.length);
 }
 
-// Where a page opens: at the end of the first round that drafted, so that there is something to see and Play shows the rest grow.
+// The round at whose end a page opens: the first that drafted, so that there is something to see.
 export const openingRound = (rounds) => Math.max(0, rounds.findIndex((r) => r.drafted.length > 0));
 
-// What the draft liked better than a token it drew by chance: {text, q}; null where the token itself is likely, or nothing was drawn.
+// For a token that the draft drew although it was unlikely: the draft's likeliest token, {text, q}. Null where the token was likely, or not
+// drawn at random.
 export function likelierDraft(round, i) {
   const d = round.drafted[i], table = d.u !== null && d.q !== null && d.q < 0.1 ? tableFor(round, i) : null;
   const at = table?.q ? table.q.reduce((best, q, k) => (q !== null && (best < 0 || q > table.q[best]) ? k : best), -1) : -1;
   return at >= 0 && table.q[at] > 2 * d.q ? { text: table.texts[at], q: table.q[at] } : null;
 }
 
-// The table of a drafted token's position, and that of the token which closed the round.
+// The table of a drafted token's position; null where none is on record.
 export const tableFor = (round, i) => round.tables.find((t) => t.after === round.drafted[i].parent) ?? null;
+
+// The table of the position of the token that closes the round.
 export function closingTable(round) {
   const j = settleIndex(round);
   if (j < 0) return null;
   const accepted = round.drafted.map((d, i) => (d.verdict === "accepted" ? i : -1)).filter((i) => i >= 0);
   const after = accepted.length ? accepted[accepted.length - 1] : -1;
   return round.tables.find((t) => t.after === after) ?? null;
+}
+
+// The drafted tokens from the first level down to the index `after`: what stands before a table's position within its round.
+export function pathTo(round, after) {
+  const path = [];
+  for (let i = after; i >= 0; i = round.drafted[i].parent) path.unshift(round.drafted[i]);
+  return path;
+}
+
+// The text before a table's position, for a heading: the end of the rounds before and the path within the round.
+export function contextBefore(trace, r, after) {
+  let text = pathTo(trace.rounds[r], after).map((d) => d.text).join("");
+  for (let k = r - 1; k >= 0 && text.length < 80; k--) text = trace.rounds[k].emitted.map((e) => e.text).join("") + text;
+  return text;
 }

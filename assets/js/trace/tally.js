@@ -1,6 +1,8 @@
-// What the rounds so far come to. Everything is counted from the rounds, so a streaming run, a stopped run and a file agree.
+// Totals of a run, counted from its rounds, so that a run in progress, a stopped run and a file agree.
+import { depths } from "./steps.js";
 import { finite } from "./trace.js";
 
+// Of the first `upto` rounds.
 export function tally(trace, upto = trace.rounds.length) {
   const t = { tokens: 0, rounds: 0, drafted: 0, accepted: 0, tested: 0, draftRounds: 0, draftTokens: 0, draft_s: 0, draftRound_s: 0 };
   let before = 0;
@@ -28,14 +30,14 @@ export function tally(trace, upto = trace.rounds.length) {
   return t;
 }
 
-// Calibrated seconds of one plain step: measured if plain has run, else from the run's own calibration.
+// Seconds of one step of plain decoding: measured if it has run, else from the run's calibration; null where neither is known.
 export function plainStep(trace) {
   const e = trace.plain?.elapsed_s;
   if (e && e.length > 1) return (e[e.length - 1] - e[0]) / (e.length - 1);
   return finite(trace.run?.costs?.plain_step_s);
 }
 
-// Seconds since start at which plain decoding had each token; estimated until it has run.
+// Seconds since its start at which plain decoding had each token: measured if it has run, else estimated for n tokens.
 export function plainTimes(trace, n) {
   if (trace.plain?.elapsed_s?.length) return { times: trace.plain.elapsed_s, measured: true };
   const step = plainStep(trace);
@@ -44,7 +46,7 @@ export function plainTimes(trace, n) {
   return { times: Array.from({ length: n }, (_, i) => first + i * step), measured: false };
 }
 
-// Plain wall time over speculative wall time for the same number of tokens.
+// Plain wall time over speculative wall time for the same number of tokens. `writing`: the same without the prompt's pass.
 export function speedup(trace) {
   const t = tally(trace);
   const plain = plainTimes(trace, t.tokens);
@@ -55,11 +57,12 @@ export function speedup(trace) {
     have += r.emitted.length;
     if (have >= n) { spec = r.elapsed_s; break; }
   }
-  const plain_s = plain.times[n - 1], writing = spec > t.ttft_s && plain_s > plain.times[0] ? (plain_s - plain.times[0]) / (spec - t.ttft_s) : null;
+  const plain_s = plain.times[n - 1], both = spec > t.ttft_s && plain_s > plain.times[0];
+  const writing = both ? (plain_s - plain.times[0]) / (spec - t.ttft_s) : null;
   return { ratio: spec > 0 ? plain_s / spec : null, writing, measured: plain.measured, tokens: n, plain_s, spec_s: spec, ttft_s: t.ttft_s };
 }
 
-// How unevenly passes of the same size were timed: [quick, slow] seconds of nine in ten of the most frequent size; null for too few.
+// How unevenly passes of one size were timed: the 5 % and 95 % quantiles, in seconds, of the most frequent size; null for fewer than ten.
 export function passSpread(trace) {
   const sizes = new Map();
   for (const r of trace.rounds.slice(1)) {
@@ -69,9 +72,24 @@ export function passSpread(trace) {
   const times = [...sizes.values()].sort((a, b) => b.length - a.length)[0]?.sort((a, b) => a - b) ?? [];
   return times.length < 10 ? null : [times[Math.floor(0.05 * times.length)], times[Math.ceil(0.95 * times.length) - 1]];
 }
-export const UNEVEN = 1.6;   // slow over quick: from here on the machine was doing something else as well
+// slow / quick from which on the machine was doing something else as well.
+export const UNEVEN = 1.6;
 
-// Why the ratio is what it is: what a drafting round costs, in plain steps, against what it yields.
+// Acceptance by position: for each position, how many rounds drafted it and how many accepted it (in a tree the position is the depth).
+export function byPosition(trace) {
+  const out = [];
+  for (const round of trace.rounds) {
+    const depth = depths(round), most = Math.max(-1, ...depth);
+    for (let i = 0; i <= most; i++) {
+      const at = (out[i] ||= { drafted: 0, accepted: 0 });
+      at.drafted += 1;
+      at.accepted += round.drafted.some((d, k) => depth[k] === i && d.verdict === "accepted") ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+// What a drafting round cost, in plain steps, and how many tokens it yielded; null where one is unknown.
 export function roundCost(trace) {
   const t = tally(trace), step = plainStep(trace);
   return t.draftRounds && step ? { cost: t.draftRound_s / t.draftRounds / step, yield: t.perRound } : null;

@@ -1,6 +1,6 @@
-// core/measuring/theory.py in the browser, number for number (a test compares the two), and what it needs: a pass of any length, intervals.
+// The closed forms of core/measuring/theory.py (a test compares the two number for number), the cost of a pass of any length, and intervals.
 
-// Tokens a round of k drafts emits when each is kept with the chance alpha.
+// Tokens that a round of k drafted tokens emits on average where each is accepted with probability alpha (Leviathan et al. 2023).
 export function expectedTokens(alpha, k) {
   let sum = 0;
   for (let i = 0; i <= k; i++) sum += alpha ** i;
@@ -26,15 +26,15 @@ export function breakEven(k, c, v = 1) {
   return high;
 }
 
-// Wilson's 95 % interval of a rate: [low, high]; honest for few trials and near 0 and 1.
-export function wilson(kept, of, z = 1.959964) {
+// Wilson's 95 % interval of a rate: [low, high]. It holds for few trials and near 0 and 1 too.
+export function wilson(accepted, of, z = 1.959964) {
   if (!(of > 0)) return [0, 1];
-  const p = kept / of, d = 1 + (z * z) / of, middle = (p + (z * z) / (2 * of)) / d;
+  const p = accepted / of, d = 1 + (z * z) / of, middle = (p + (z * z) / (2 * of)) / d;
   const half = (z * Math.sqrt((p * (1 - p)) / of + (z * z) / (4 * of * of))) / d;
   return [Math.max(0, middle - half), Math.min(1, middle + half)];
 }
 
-// {"1": s, "2": s, ...} -> [[n, s], ...] in order; what is no measurement is left out.
+// Measured passes, {"tokens": seconds, ...} -> [[tokens, seconds], ...] in order; what is not a number is left out.
 export function passPoints(passes) {
   return Object.entries(passes ?? {})
     .map(([n, s]) => [Number(n), s])
@@ -42,7 +42,7 @@ export function passPoints(passes) {
     .sort((a, b) => a[0] - b[0]);
 }
 
-// Seconds of a pass over n tokens: measured, else on the straight line between its measured neighbours (the last slope goes on).
+// Seconds of a pass over n tokens: measured, or interpolated between its measured neighbours, or extrapolated from the last two.
 export function passSeconds(points, n) {
   if (!points.length) return null;
   if (points.length === 1 || n <= points[0][0]) return points[0][1];
@@ -52,16 +52,16 @@ export function passSeconds(points, n) {
   return Math.max(s0 + ((s1 - s0) * (n - n0)) / (n1 - n0), 1e-9);
 }
 
-// A pass over more tokens does at least the same work: times that are clearly shorter than those of one token measured something else too.
+// Whether measured times can be right: a pass over more tokens does at least the same work, so none may be clearly shorter than that of one.
 export const believable = (points) => points.every(([, s]) => s >= 0.93 * passSeconds(points, 1));
 
-// What of a pass is spent once, and what each further token adds, in seconds: the straight line from the first to the fifth token.
+// A pass on the line through those over one and five tokens: seconds spent once, seconds for each token, and five tokens over one.
 export function passParts(points) {
   const one = passSeconds(points, 1), five = passSeconds(points, 5), each = one ? Math.max(0, (five - one) / 4) : 0;
   return { once: one ? Math.max(0, one - each) : 0, each, five: one ? Math.max(1, five / one) : 1 };
 }
 
-// The two ratios of the closed form from measured seconds. Where nothing is drafted by a model, c = 0.
+// The two ratios of the closed form from measured seconds: c, and v as a function of the draft length. c = 0 where no model drafts.
 export function ratios(costs) {
   const points = passPoints(costs.passes), one = passSeconds(points, 1);
   if (!one) return null;
@@ -69,10 +69,10 @@ export function ratios(costs) {
   return { points, one, c: (costs.draft ?? 0) / one, v: (k) => Math.max(1, passSeconds(points, k + 1) / one) };
 }
 
-// A pass that other requests fill already, in part (0 = as measured) or wholly (1: each token more costs a step of its own).
+// The cost of a pass that other requests fill too: load 0 is as measured, at load 1 each further token costs a step of its own.
 export const filled = (v, load) => (k) => v(k) + load * Math.max(0, k + 1 - v(k));
 
-// A calibration of this machine or a recording's own costs, in one shape: {passes, draft: {method: s}, weights, memory}.
+// The costs of this machine's calibration or of a recording, in one shape. draft: seconds by method, or of the recording's own method.
 export function costsOf(calibration) {
   return {
     passes: calibration.pass_s ?? calibration.verify_s ?? {},
@@ -85,5 +85,5 @@ export function costsOf(calibration) {
   };
 }
 
-// Reading the weights once at memory speed: no pass can be quicker. Null where it is not known.
+// Seconds for reading the weights once at memory speed, the least that a pass can take; null where it is not known.
 export const floorSeconds = (costs) => (costs.weights > 0 && costs.memory > 0 ? costs.weights / costs.memory : null);

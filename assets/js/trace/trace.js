@@ -1,5 +1,5 @@
-// Trace text -> {run, rounds, totals, plain}. Reads the NDJSON stream (which only grows) and the one-object file form alike.
-// Tolerant by rule: unknown keys and lines are ignored, the last totals line wins, a half-written last line waits.
+// The text of a trace -> {run, rounds, totals, plain}. It reads both forms: the stream of lines, which grows, and the file of one object.
+// Unknown keys and lines are ignored, the last line with totals counts, and a half-written last line waits for its end.
 
 const VERDICTS = ["accepted", "rejected", "not_reached"];
 const KINDS = ["accepted", "recovered", "bonus", "plain"];
@@ -22,21 +22,31 @@ function cleanTable(t) {
   const n = list(t.ids).length;
   const column = (c) => (Array.isArray(c) ? Array.from({ length: n }, (_, i) => finite(c[i])) : null);
   const o = t.others || {};
-  return { after: Number.isInteger(t.after) ? t.after : -1, ids: list(t.ids), texts: Array.from({ length: n }, (_, i) => text(list(t.texts)[i])),
-    p: column(t.p), q: column(t.q), residual: column(t.residual), logit_p: column(t.logit_p), logit_q: column(t.logit_q), overlap: finite(t.overlap),
-    others: { p: finite(o.p), q: finite(o.q), overlap: finite(o.overlap), residual: finite(o.residual) } };
+  return {
+    after: Number.isInteger(t.after) ? t.after : -1,
+    ids: list(t.ids),
+    texts: Array.from({ length: n }, (_, i) => text(list(t.texts)[i])),
+    p: column(t.p),
+    q: column(t.q),
+    residual: column(t.residual),
+    logit_p: column(t.logit_p),
+    logit_q: column(t.logit_q),
+    overlap: finite(t.overlap),
+    others: { p: finite(o.p), q: finite(o.q), overlap: finite(o.overlap), residual: finite(o.residual) },
+  };
 }
 
-// Why a tree's guess was not tested: another one at its place was kept, or its branch ended before it. In a chain it stands behind a rejection.
+// Why a drafted token of a tree was not tested: a sibling of it was accepted ("passed"), or its branch was rejected before it ("branch").
+// In a chain there is one reason only: an earlier token was rejected.
 function sayUntested(drafted) {
-  const tree = isTree({ drafted });
-  for (const d of drafted)
-    if (tree && d.verdict === "not_reached")
-      d.untested = drafted.some((x) => x.parent === d.parent && x.verdict === "accepted") ? "passed" : "branch";
+  if (!isTree({ drafted })) return drafted;
+  for (const d of drafted.filter((x) => x.verdict === "not_reached")) {
+    d.untested = drafted.some((x) => x.parent === d.parent && x.verdict === "accepted") ? "passed" : "branch";
+  }
   return drafted;
 }
 
-export function cleanRound(r, index) {
+function cleanRound(r, index) {
   return { index, start: finite(r.start) ?? 0, draft_len: finite(r.draft_len),
     drafted: sayUntested(list(r.drafted).map(cleanDrafted)),
     emitted: list(r.emitted).map((e) => ({ id: finite(e.id), text: text(e.text), kind: KINDS.includes(e.kind) ? e.kind : "plain" })),
@@ -44,7 +54,7 @@ export function cleanRound(r, index) {
     draft_s: finite(r.draft_s) ?? 0, verify_s: finite(r.verify_s) ?? 0, other_s: finite(r.other_s) ?? 0, elapsed_s: finite(r.elapsed_s) ?? 0 };
 }
 
-// A run that went on from another one: the output it was given, as text, and where in `prompt_ids` that output begins.
+// A run that continues another one: the output it was given, as text, and where in `prompt_ids` that output begins.
 function cleanBranch(b) {
   return { text: text(b.text), base: Number.isInteger(b.base) && b.base >= 0 ? b.base : 0 };
 }
@@ -64,17 +74,18 @@ function take(trace, data) {
   if (data.plain_progress && typeof data.plain_progress === "object") trace.progress = finite(data.plain_progress.tokens);
 }
 
-// The texts only where there is one for each moment.
+// Plain decoding of the same prompt: the time of each token, and the texts where there is one for each time.
 function cleanPlain(plain) {
   const elapsed_s = plain.elapsed_s.filter((x) => finite(x) !== null), texts = list(plain.texts).map(text);
   return { ...plain, elapsed_s, texts: texts.length === elapsed_s.length ? texts : null };
 }
 
-function parse(line) {
-  try { return JSON.parse(line); } catch { return null; }
+export function parseJson(text) {
+  try { return JSON.parse(text); } catch { return null; }
 }
 
-// A reader keeps its place: a value that only grew costs only its new lines.
+// A reader remembers how far it has read: of a text that has grown it reads the new lines only. read(text) -> {trace, fresh: whether it
+// began anew}.
 export function makeReader() {
   let seen = "", trace = emptyTrace();
   return {
@@ -86,18 +97,19 @@ export function makeReader() {
         trace = emptyTrace();
         const whole = all.trimEnd();
         const first = whole.indexOf("\n");
-        if (first < 0 || parse(whole.slice(0, first)) === null) {   // one object, perhaps indented
-          const data = whole ? parse(whole) : null;
+        if (first < 0 || parseJson(whole.slice(0, first)) === null) {   // one object, perhaps indented
+          const data = whole ? parseJson(whole) : null;
           if (data) { take(trace, data); seen = all; return { trace, fresh }; }
         }
       }
       const end = all.lastIndexOf("\n") + 1;
-      for (const line of all.slice(seen.length, end).split("\n")) if (line) take(trace, parse(line));
+      for (const line of all.slice(seen.length, end).split("\n")) if (line) take(trace, parseJson(line));
       seen = all.slice(0, end);
       return { trace, fresh };
     },
   };
 }
 
+// Whether a round drafted more than one branch.
 export const isTree = (round) => round.drafted.some((d, i) => d.parent !== i - 1);
 export const isGreedy = (trace) => Number(trace.run?.sampling?.temperature ?? NaN) === 0;

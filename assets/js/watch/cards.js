@@ -1,19 +1,42 @@
-// A round as a row of cards, in the order in which the verdicts fall; the chosen card owns the picture below.
+// A round as a row of cards, in the order in which its tokens are tested; the picture below belongs to the chosen card.
 import { arrange, el, rove, say, set } from "../page/dom.js";
 import { visible, short } from "../page/glyphs.js";
 import { prob } from "../page/numbers.js";
 import { cardOrder, draftStates, isListed, offered, settleIndex } from "../trace/steps.js";
 
-const CLASS = { hidden: "hidden", pending: "pending", lit: "lit" };
+const OPEN = ["hidden", "pending", "lit"];   // the states of a token before its acceptance is known
 
-export function createCards(words, onSelect) {
+// The card of the drafted token i, in its state.
+function draftCard(round, i, state, words) {
+  const d = round.drafted[i], p = `p ${state === "pending" ? "?" : prob(d.p)}`;
+  const [outcome, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state);
+  const line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
+  const label = OPEN.includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
+  return { i, kind: state, text: d.text, line, outcome, why, label };
+}
+
+// The card of the token that closes the round; hidden until it is there.
+function closingCard(round, { text, kind }, here, words) {
+  if (!here) return { i: "end", kind: "hidden", text, line: "", outcome: "", why: "", label: words.kind.hidden };
+  const [outcome, why] = words.settled(kind, round.drafted[0]?.u === null);
+  return { i: "end", kind, text, line: why, outcome, why: "", label: words.tokenLabel(text, kind, null, why) };
+}
+
+function cardsOf(round, step, words) {
+  const states = draftStates(round, step), closing = round.emitted[settleIndex(round)];
+  const cards = cardOrder(round).map((i) => draftCard(round, i, states[i], words));
+  return closing ? [...cards, closingCard(round, closing, step.phase === "settle", words)] : cards;
+}
+
+// select(i): a card was chosen; i is the index of its drafted token, or "end".
+export function createCards(words, select) {
   const root = el("div", { class: "ss-cards", role: "group", "aria-label": words.aria.cards });
-  const pool = [];   // a step changes cards, it does not make new ones: what is thrown away must be collected, at the price of a frame
+  const pool = [];   // cards are changed at a step, not made anew: nodes that are thrown away must be collected, and that costs frames
   let key = "";
   rove(root, ".ss-card");
   const choose = (e) => {
     const card = e.target.closest?.(".ss-card");
-    if (card && !card.disabled) onSelect(card.dataset.i === "end" ? "end" : Number(card.dataset.i));
+    if (card && !card.disabled) select(card.dataset.i === "end" ? "end" : Number(card.dataset.i));
   };
   root.addEventListener("click", choose);
   root.addEventListener("focusin", (e) => { if (e.target.matches(":focus-visible")) choose(e); });
@@ -21,10 +44,11 @@ export function createCards(words, onSelect) {
 
   function blank() {
     const code = el("code", { dir: "auto" }), pq = el("span", { class: "ss-pq" }), b = el("b"), more = document.createTextNode("");
-    return { node: el("button", { type: "button", class: "ss-card" }, code, pq, el("span", { class: "ss-verdict" }, b, more)), code, pq, b, more };
+    const node = el("button", { type: "button", class: "ss-card" }, code, pq, el("span", { class: "ss-verdict" }, b, more));
+    return { node, code, pq, b, more };
   }
 
-  function fill(card, { i, kind, text, line, verdict, why, label, selected }) {
+  function fill(card, { i, kind, text, line, outcome, why, label }, selected) {
     const hidden = kind === "hidden";
     set(card.node, {
       "data-kind": kind,
@@ -37,7 +61,7 @@ export function createCards(words, onSelect) {
     set(card.code, { title: hidden ? null : visible(text).slice(0, 400) });
     say(card.code, hidden ? "\u00a0" : short(text, 26));
     say(card.pq, line);
-    say(card.b, `${words.mark[kind]} ${verdict}`.trim());
+    say(card.b, `${words.mark[kind]} ${outcome}`.trim());
     say(card.more, why ? ` ${why}` : "");
   }
 
@@ -47,32 +71,9 @@ export function createCards(words, onSelect) {
     if (now === key) return;
     const focused = root.contains(document.activeElement);
     key = now;
-    const states = draftStates(round, step), greedy = round.drafted[0]?.u === null;
-    const cards = cardOrder(round).map((i) => {
-      const d = round.drafted[i], state = CLASS[states[i]] ?? d.verdict;
-      const [verdict, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state);
-      const p = `p ${state === "pending" ? "?" : prob(d.p)}`;
-      const line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
-      const label = ["hidden", "pending", "lit"].includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
-      return { i, kind: state, text: d.text, line, verdict, why, label, selected: sel === i };
-    });
-    const j = settleIndex(round);
-    if (j >= 0) {
-      const e = round.emitted[j], here = step.phase === "settle";
-      const [verdict, why] = words.settled(e.kind, greedy);
-      cards.push({
-        i: "end",
-        kind: here ? e.kind : "hidden",
-        text: e.text,
-        line: here ? why : "",
-        verdict: here ? verdict : "",
-        why: "",
-        label: here ? words.tokenLabel(e.text, e.kind, null, why) : words.kind.hidden,
-        selected: sel === "end",
-      });
-    }
+    const cards = cardsOf(round, step, words);
     while (pool.length < cards.length) pool.push(blank());
-    cards.forEach((c, k) => fill(pool[k], c));
+    cards.forEach((c, k) => fill(pool[k], c, sel === c.i));
     arrange(root, ...pool.slice(0, cards.length).map((c) => c.node));
     if (focused) root.querySelector('[aria-pressed="true"]')?.focus({ preventScroll: true });
     else if (!root.querySelector('[tabindex="0"]')) root.querySelector(".ss-card:not([disabled])")?.setAttribute("tabindex", "0");

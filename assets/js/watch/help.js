@@ -1,7 +1,7 @@
-// The legend (colour and shape of each state), the list of keys, and every term with its definition.
+// The legend (colour and shape of each state), the list of keys, and every term of the glossary.
 import { el } from "../page/dom.js";
 
-// Pressing an entry singles its tokens out in the text; pressing it again lets go. `change(kinds)` gets the list that is pressed.
+// A pressed entry singles its tokens out in the text. change(kinds): the entries that are pressed now; without it they are no buttons.
 export function createLegend(words, change = null) {
   const chosen = new Set();
   const press = (kind) => (e) => {
@@ -11,22 +11,9 @@ export function createLegend(words, change = null) {
   };
   return el("ul", { class: "ss-legend", "aria-label": words.aria.legend }, ...words.legend.map(([kind, what]) => {
     const key = el("span", { class: "ss-key", "data-legend": kind }, el("b", { class: "ss-mark", text: words.kind[kind] }));
-    if (!change) return el("li", {}, key, ` ${what}`.trimEnd());
-    return el("li", {},
-      el(
-        "button",
-        {
-          type: "button",
-          class: "ss-keybtn",
-          "data-filter": kind,
-          "aria-pressed": "false",
-          title: words.aria.filter(words.kind[kind]),
-          onclick: press(kind),
-        },
-        key,
-        ` ${what}`.trimEnd(),
-      ),
-    );
+    const entry = [key, ` ${what}`.trimEnd()], title = words.aria.filter(words.kind[kind]);
+    const attrs = { type: "button", class: "ss-keybtn", "data-filter": kind, "aria-pressed": "false", title, onclick: press(kind) };
+    return el("li", {}, ...(change ? [el("button", attrs, ...entry)] : entry));
   }));
 }
 
@@ -42,9 +29,13 @@ export function createHelp(words) {
       ),
     );
   dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(); });
-  return { root: dialog, toggle() {
-    if (dialog.open) { dialog.close(); return; }
+  function toggle() {
+    if (dialog.open) {
+      dialog.close();
+      return;
+    }
     if (!dialog.firstChild) fill();   // a hundred nodes that most visitors never ask for
     dialog.showModal();
-  } };
+  }
+  return { root: dialog, toggle };
 }

@@ -1,31 +1,33 @@
-// A few words above the player for whoever comes first: one sentence, the rest behind a button, where to begin. Open until closed once.
+// A few words above the player for newcomers: one sentence, the rest behind a button, and where to begin. They are open until they have been
+// closed once.
 import { el, set } from "../page/dom.js";
 import { prose } from "../page/glossary.js";
 
 const KEY = "specscope-intro";
-// Where the browser keeps nothing (private windows, saved pages), the words are simply open.
-function kept() { try { return localStorage.getItem(KEY) === "closed"; } catch { return false; } }
-function keep(open) { try { if (open) localStorage.removeItem(KEY); else localStorage.setItem(KEY, "closed"); } catch { /* nothing is kept */ } }
+// A browser that stores nothing (a private window, a saved page) shows the words open.
+function wasClosed() {
+  try { return localStorage.getItem(KEY) === "closed"; } catch { return false; }
+}
+function remember(open) {
+  try {
+    if (open) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, "closed");
+  } catch { /* nothing is stored */ }
+}
 
-// words: one language's player table. lesson(): opens the lesson. own(): goes to the prompt; each only where there is such a thing.
+// words: the player's, in one language. lesson(): opens the lesson; own(): goes to the prompt. Each is left out where there is no such thing.
 export function createIntro(words, { lesson = null, own = null } = {}) {
   const w = words.intro;
   const button = (name, act) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick: act });
   const rest = el("div", { hidden: true }, ...[...w.text, w.drawn].map((sentence) => prose(words.glossary, sentence)));
-  const more = el("button", {
-    type: "button",
-    class: "ss-link",
-    "data-act": "more",
-    "aria-expanded": "false",
-    text: w.more,
-    onclick: () => {
-      rest.hidden = !rest.hidden;
-      set(more, { "aria-expanded": String(!rest.hidden) });
-    },
-  });
+  const expand = () => {
+    rest.hidden = !rest.hidden;
+    set(more, { "aria-expanded": String(!rest.hidden) });
+  };
+  const more = el("button", { type: "button", class: "ss-link", "data-act": "more", "aria-expanded": "false", text: w.more, onclick: expand });
   const lead = prose(words.glossary, w.lead);
   lead.append(" ", more);
-  return el("details", { class: "ss-panel ss-intro", open: !kept(), ontoggle: (e) => keep(e.currentTarget.open) },
+  return el("details", { class: "ss-panel ss-intro", open: !wasClosed(), ontoggle: (e) => remember(e.currentTarget.open) },
     el("summary", {}, el("h2", { text: w.title })),
     lead,
     rest,

@@ -1,314 +1,214 @@
-// mount(root, {ndjson, ...}) draws a trace and lets a person walk it. No server, no framework: the same code serves the exported file.
-import { createBars } from "../distributions/bars.js";
-import { createCards } from "./cards.js";
-import { createClock } from "./clock.js";
-import { el, icon, say } from "../page/dom.js";
-import { runningText } from "../page/glyphs.js";
-import { createHelp, createLegend } from "./help.js";
-import { createRace } from "./speedup_chart.js";
-import { createIntro } from "./intro.js";
-import { langOf, wordsFor } from "../words/languages.js";
-import { presenting } from "../page/present.js";
-import { createScrub } from "./scrub.js";
-import { createSpeed } from "./speed.js";
-import { createShare } from "./share.js";
-import { createStats } from "./stats.js";
-import { buildSteps, openingRound, settleIndex } from "../trace/steps.js";
-import { plainStep } from "../trace/tally.js";
-import { createTextView } from "./text.js";
-import { createTimeline } from "./timeline.js";
-import { makeReader } from "../trace/trace.js";
-import { createTree } from "./tree.js";
+// The player: draws a trace and lets a reader walk it step by step. It needs no server: the saved page runs the same code.
 import { placeOf, stepFor } from "../page/address.js";
-import { createWhatIf } from "../whatif/panel.js";
+import { presenting } from "../page/present.js";
+import { buildSteps, defaultSelection, openingRound } from "../trace/steps.js";
+import { emptyTrace, makeReader } from "../trace/trace.js";
+import { langOf, wordsFor } from "../words/languages.js";
+import { createClock } from "./clock.js";
+import { createParts } from "./player_parts.js";
 
-// What a step speaks about: the token whose verdict fell, the newest draft, or what closed the round.
-export function defaultSelection(round, step) {
-  if (step.phase === "verdict") return step.i;
-  if (step.phase === "draft") return step.drafted - 1;
-  if (step.phase === "verify") return 0;
-  const refused = round.drafted.findIndex((d) => d.verdict === "rejected");
-  return refused >= 0 && settleIndex(round) >= 0 ? refused : settleIndex(round) >= 0 ? "end" : round.drafted.length ? round.drafted.length - 1 : null;
-}
+const DEFAULTS = {
+  ndjson: "",         // the text of a trace
+  words: null,        // the player's words in one language; English without
+  place: null,        // {run, round, step} to open at
+  share: true,        // the row for links and files below the player
+  intro: null,        // {lesson, own}: the words for newcomers above it
+  loadPlotly: null,   // () => a promise of Plotly
+  link: null,         // () => the address to share
+  present: null,      // () => begins the presenter's view
+  send: null,         // (request) => a live branch
+  onPlace: null,      // (place) => the reader is there now
+  onState: null,      // () => something was drawn or changed
+  onRun: null,        // () => another run is shown
+};
 
-// words: one language's table (languages.js). place: {run, round, step} to open at. onPlace(place): where the reader is now.
-// intro: {lesson, own} puts the words for newcomers above. send(request): a live branch. link(): the address to share.
-// present(): begin the presenter's view. onState(): something was drawn or changed.
-// onRun(): another run stands here.
-export function mount(
-  root,
-  {
-    ndjson = "",
-    words = wordsFor(langOf("en")).player,
-    loadPlotly = null,
-    waiting = false,
-    place = null,
-    onPlace = null,
-    onState = null,
-    send = null,
-    link = null,
-    present = null,
-    share = true,
-    intro = null,
-    onRun = null,
-  } = {},
-) {
-  const reader = makeReader();
-  let trace = reader.read("").trace,
-    steps = [],
-    ends = [],
-    at = 0,
-    sel = null,
-    follow = false,
-    frame = 0,
-    raw = "",
-    first = true,
-    news = false,
-    untouched = false;
+class Player {
+  trace = emptyTrace();
+  steps = [];
+  ends = [];        // the index of each round's last step
+  at = 0;           // the index of the step that is shown
+  sel = null;       // the chosen token: index of a drafted one, "end", or null
+  raw = "";         // the text of the trace
+  #reader = makeReader();
+  #frame = 0;       // the frame in which it will be drawn, 0 for none
+  #follow = false;  // stay at the last step while the run grows
+  #opened = false;  // a run has been shown before
+  #news = false;    // the trace has changed since it was drawn
+  #untouched = false;   // nobody has moved since it opened: Play then begins at the start
 
-  const stats = createStats(words),
-    scrub = createScrub(words, (r) => go(ends[r]));
-  const text = createTextView(words, (r, i) => {
-    go(ends[r]);
-    if (i !== null) select(i);
-  });
-  const cards = createCards(words, select),
-    tree = createTree(words, select),
-    bars = createBars(words);
-  const race = createRace(words, loadPlotly),
-    timeline = createTimeline(words, (r) => go(ends[r])),
-    help = createHelp(words);
-  const whatif = createWhatIf(words, { send, changed: () => onState?.() });
-  const sharing = share
-    ? createShare(words, {
-        get: () => ({ trace, ndjson: raw, place: steps.length ? placeOf(steps, ends, at) : null }),
-        open: (value) => update(value),
-        link,
-        present,
-      })
-    : null;
-  const btn = (name, sign, act) =>
-    el("button", { type: "button", class: `ss-btn ss-${name}`, "aria-label": words.controls[name], title: words.controls[name], onclick: act }, sign);
-  const play = btn("play", icon("play"), toggle),
-    speed = createSpeed(words.controls, (to) => clock.set(to));
-  const where = el("span", { class: "ss-where" }),
-    line = el("p", { class: "ss-line", "aria-live": "polite" });
-  const caption = el("p", { class: "ss-caption" }),
-    empty = el("p", { class: "ss-empty" }),
-    lossy = el("span", { class: "ss-lossy", text: words.lossy, hidden: true });
-  const asked = el("p", { class: "ss-prompt", dir: "auto" }),
-    title = el("h2", {}),
-    cost = el("p", { class: "ss-sub" });
-  const main = el("div", { class: "ss-body" },
-    el("div", { class: "ss-panel ss-runpanel" },
-      stats.root,
-      stats.why,
-      asked,
-      text.root,
-      line,
-      el("div", { class: "ss-transport" },
-        el("span", { class: "ss-buttons" },
-          btn("first", icon("first"), () => go(0)),
-          btn("back", icon("back"), () => go(at - 1)),
-          play,
-          btn("forward", icon("forward"), () => go(at + 1)),
-          btn("last", icon("last"), () => go(steps.length - 1)),
-        ),
-        scrub.root,
-        el("span", { class: "ss-side" }, where, speed, btn("help", "?", help.toggle)),
-      ),
-      createLegend(words, text.only),
-      el("div", { class: "ss-captionrow" }, caption, lossy),
-    ),
-    el("div", { class: "ss-panel ss-roundpanel" },
-      title,
-      cost,
-      cards.root,
-      tree.root,
-      el("div", { class: "ss-two" }, bars.root, race.root),
-      timeline.root,
-    ),
-    whatif.root,
-  );
-  root.replaceChildren(el("div", { class: "ss", lang: words.lang }, intro && createIntro(words, intro), empty, main, sharing?.root, help.root));
-
-  const clock = createClock({ steps: () => steps, at: () => at, move: (k) => go(k, true), ended: playState });
-  function playState() {
-    play.replaceChildren(icon(clock.playing ? "pause" : "play"));
-    play.setAttribute("aria-label", clock.playing ? words.controls.pause : words.controls.play);
-    line.setAttribute("aria-live", clock.playing ? "off" : "polite"); // one line a step is too much at full speed
+  constructor(root, options) {
+    this.root = root;
+    this.options = { ...DEFAULTS, ...options };
+    this.words = this.options.words ?? wordsFor(langOf("en")).player;
+    this.parts = createParts(this.words, this.#actions(), this.options);
+    this.whatif = this.parts.whatif;
+    this.clock = createClock({
+      steps: () => this.steps,
+      at: () => this.at,
+      move: (k) => this.go(k, true),
+      ended: () => this.parts.showPlaying(false),
+    });
+    root.replaceChildren(this.parts.root);
+    document.addEventListener("keydown", this.#onKey);
+    this.update(this.options.ndjson);
   }
-  function toggle() {
-    if (clock.playing) clock.stop();
+
+  // What the reader can do with the parts.
+  #actions() {
+    const sharing = {
+      get: () => ({ trace: this.trace, ndjson: this.raw, place: this.steps.length ? placeOf(this.steps, this.ends, this.at) : null }),
+      open: (ndjson) => this.update(ndjson),
+    };
+    return {
+      sharing,
+      toggle: () => this.toggle(),
+      first: () => this.go(0),
+      back: () => this.go(this.at - 1),
+      forward: () => this.go(this.at + 1),
+      last: () => this.go(this.steps.length - 1),
+      goToRound: (r) => this.go(this.ends[r]),
+      setSpeed: (to) => this.clock.set(to),
+      select: (i) => this.select(i),
+      pickToken: (r, i) => {
+        this.go(this.ends[r]);
+        if (i !== null) this.select(i);
+      },
+    };
+  }
+
+  // Plays, or stops playing.
+  toggle() {
+    if (this.clock.playing) this.clock.stop();
     else {
-      if (untouched || at >= steps.length - 1) go(0); // whoever has not moved yet sees it from the start
-      follow = false;
-      clock.play();
+      if (this.#untouched || this.at >= this.steps.length - 1) this.go(0);
+      this.#follow = false;
+      this.clock.play();
     }
-    playState();
+    this.parts.showPlaying(this.clock.playing);
   }
 
-  function go(k, playing = false) {
-    if (!steps.length) return;
-    at = Math.max(0, Math.min(steps.length - 1, k));
-    untouched = false;
+  // To step k. playing: the clock moved there, not the reader.
+  go(k, playing = false) {
+    if (!this.steps.length) return;
+    this.#stand(k);
+    this.#untouched = false;
     if (!playing) {
-      clock.seek();
-      follow = at === steps.length - 1 && !trace.totals;
+      this.clock.seek();
+      this.#follow = this.at === this.steps.length - 1 && !this.trace.totals;
+      if (this.#opened) this.#tellPlace();
     }
-    if (!playing && !first) tellPlace();
-    sel = defaultSelection(trace.rounds[steps[at].r], steps[at]);
-    queue();
+    this.#queue();
   }
-  function tellPlace() {
-    onPlace?.({ run: trace.source === "recorded" ? trace.name : null, ...placeOf(steps, ends, at) });
+  #stand(k) {
+    this.at = Math.max(0, Math.min(this.steps.length - 1, k));
+    this.sel = defaultSelection(this.trace.rounds[this.steps[this.at].r], this.steps[this.at]);
   }
-  function goRound(delta) {
-    const r = steps[at]?.r ?? 0;
-    const settled = at === ends[r];
-    go(ends[Math.max(0, Math.min(ends.length - 1, delta < 0 || settled ? r + delta : r))]);
-  }
-  function select(i) {
-    if (sel !== i) {
-      sel = i;
-      queue();
-    }
-  }
-  const queue = () => {
-    if (!frame) frame = requestAnimationFrame(draw);
-  };
-
-  // What is said of the run as a whole: it changes with the trace, not with the step.
-  function drawRun() {
-    news = false;
-    for (const part of [stats, scrub, race]) part.drawRun(trace);
-    main.hidden = !steps.length;
-    empty.hidden = steps.length > 0;
-    say(empty, trace.run || waiting ? words.waiting : words.nothing);
-    const about = trace.run ? words.run(trace) : "";
-    say(caption, about ? `${words.source[trace.source] ?? words.source.none} · ${about}` : "");
-    lossy.hidden = trace.run?.lossless !== false;
-    const prompt = typeof trace.run?.prompt === "string" ? trace.run.prompt : "";
-    where.style.minWidth = `${words.where(trace.rounds.length, trace.rounds.length).length}ch`; // the scrub bar beside it keeps still
-    asked.hidden = !prompt;
-    say(asked, prompt ? `${words.prompt} ${runningText(prompt.slice(0, 4000))}` : "");
+  #tellPlace() {
+    const run = this.trace.source === "recorded" ? this.trace.name : null;
+    this.options.onPlace?.({ run, ...placeOf(this.steps, this.ends, this.at) });
   }
 
-  function draw() {
-    frame = 0;
-    if (news) drawRun();
+  // To the end of another round: forward, first of all to the end of this one.
+  goRound(delta) {
+    const r = this.steps[this.at]?.r ?? 0, settled = this.at === this.ends[r], to = delta < 0 || settled ? r + delta : r;
+    this.go(this.ends[Math.max(0, Math.min(this.ends.length - 1, to))]);
+  }
+
+  select(i) {
+    if (this.sel === i) return;
+    this.sel = i;
+    this.#queue();
+  }
+
+  // A trace as text: another one, or more of the one that is shown.
+  update(value) {
+    this.raw = typeof value === "string" ? value : "";
+    const { trace, fresh } = this.#reader.read(value);
+    this.trace = trace;
+    this.#news = true;
+    ({ steps: this.steps, ends: this.ends } = buildSteps(trace.rounds));
+    if (fresh) this.#openRun();
+    if (this.steps.length && (this.#follow || this.at >= this.steps.length)) this.#stand(this.steps.length - 1);
+    if (trace.totals) this.#follow = false;
+    this.#queue();
+  }
+
+  // Another run is shown from now on.
+  #openRun() {
+    this.parts.reset();
+    this.clock.stop();
+    this.parts.showPlaying(false);
+    this.#follow = !this.trace.totals;
+    if (!this.steps.length) return;
+    if (!this.#follow) this.#goToOpening();
+    else if (this.#opened) this.options.onPlace?.({ run: null, round: null, step: null });
+    this.#opened = true;
+    this.options.onRun?.();
+  }
+
+  // Where a finished run opens: at the place that the address names, once, else at the first round that drafted.
+  #goToOpening() {
+    const { place } = this.options, mine = place && (!place.run || place.run === this.trace.name);
+    const asked = mine ? stepFor(place, { ends: this.ends }) : null;
+    if (asked !== null || (place && this.trace.name === place.run)) this.options.place = null;
+    this.go(asked ?? this.ends[openingRound(this.trace.rounds)]);
+    this.#untouched = asked === null;
+  }
+
+  #queue() {
+    if (!this.#frame) this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+  #draw() {
+    this.#frame = 0;
+    const { trace, steps, ends, at, sel, root } = this;
+    if (this.#news) this.parts.drawRun(trace, steps.length > 0);
+    this.#news = false;
     root.dataset.complete = trace.totals ? (trace.plain ? "plain" : "totals") : "no";
     if (!steps.length) return;
-    const step = steps[at],
-      round = trace.rounds[step.r],
-      view = { trace, step, sel };
+    const step = steps[at];
     root.dataset.phase = step.phase;
     root.dataset.round = step.r;
-    const settled = step.phase === "settle" || at === ends[step.r];
-    stats.draw(trace, step, settled);
-    for (const part of [text, scrub, cards, tree, bars, timeline, race, whatif]) part.draw(view);
-    say(
-      title,
-      words.roundTitle(
-        step.r,
-        round,
-        settled,
-        step.r === trace.rounds.length - 1 && trace.totals?.stop === "length" && trace.run?.method !== "plain",
-      ),
-    );
-    say(cost, words.roundCost(round, settled ? plainStep(trace) : null, !trace.plain)); // before the end nobody knows how many tokens it yields
-    say(line, words.step(step, round, trace.rounds.length));
-    say(where, words.where(step.r, trace.rounds.length));
-    text.follow();
-    onState?.();
+    this.parts.draw({ trace, step, sel }, step.phase === "settle" || at === ends[step.r]);
+    this.options.onState?.();
   }
 
-  function onKey(e) {
-    if (e.defaultPrevented || e.altKey || e.ctrlKey || e.metaKey || !root.isConnected || root.offsetParent === null) return;
+  recolour() {
+    this.parts.recolour();
+  }
+
+  destroy() {
+    document.removeEventListener("keydown", this.#onKey);
+    this.clock.stop();
+    this.parts.destroy();
+    cancelAnimationFrame(this.#frame);
+    this.root.replaceChildren();
+  }
+
+  #onKey = (e) => {
+    if (e.defaultPrevented || e.altKey || e.ctrlKey || e.metaKey || !this.root.isConnected || this.root.offsetParent === null) return;
     const typing = e.target.closest?.("input, textarea, select, [contenteditable], [role=radiogroup], [role=tablist]");
-    if (typing || help.root.open) return;
-    if (presenting() && (e.key === "PageDown" || e.key === "PageUp")) {
-      e.preventDefault();
-      go(at + (e.key === "PageDown" ? 1 : -1));
-      return;
-    }
+    if (typing || this.parts.help.root.open) return;
     if (e.key === " " && e.target.closest?.("button, a, [role=button], summary")) return;
-    const act = {
-      ArrowLeft: () => (e.shiftKey ? goRound(-1) : go(at - 1)),
-      ArrowRight: () => (e.shiftKey ? goRound(1) : go(at + 1)),
-      " ": toggle,
-      Home: () => go(0),
-      End: () => go(steps.length - 1),
-      "?": help.toggle,
-    }[e.key];
-    if (!act || !steps.length) return;
+    const act = this.#actionOf(e);
+    if (!act || !this.steps.length) return;
     e.preventDefault();
     act();
-  }
-  document.addEventListener("keydown", onKey);
-
-  function update(value, { live = null } = {}) {
-    raw = typeof value === "string" ? value : "";
-    const got = reader.read(value);
-    trace = got.trace;
-    news = true;
-    if (live !== null) waiting = live;
-    ({ steps, ends } = buildSteps(trace.rounds));
-    if (got.fresh) {
-      for (const part of [text, cards, bars, timeline, whatif]) part.reset();
-      clock.stop();
-      playState();
-      follow = !trace.totals;
-      if (steps.length && !follow) {
-        const asked = place && (!place.run || place.run === trace.name) ? stepFor(place, { ends }) : null;
-        if (asked !== null || (place && trace.name === place.run)) place = null;
-        go(asked ?? ends[openingRound(trace.rounds)]);
-        untouched = asked === null;
-      } else if (steps.length && !first) onPlace?.({ run: null, round: null, step: null });
-      if (steps.length) first = false;
-      if (steps.length) onRun?.();
-    }
-    if (steps.length && (follow || at >= steps.length)) {
-      at = steps.length - 1;
-      sel = defaultSelection(trace.rounds[steps[at].r], steps[at]);
-    }
-    if (trace.totals) follow = false;
-    queue();
-  }
-  update(ndjson);
-  return {
-    update,
-    go,
-    goRound,
-    select,
-    whatif,
-    openFile: sharing?.take,
-    get raw() {
-      return raw;
-    },
-    get sel() {
-      return sel;
-    },
-    get words() {
-      return words;
-    },
-    recolour: race.recolour,
-    get trace() {
-      return trace;
-    },
-    get at() {
-      return at;
-    },
-    get steps() {
-      return steps;
-    },
-    destroy() {
-      document.removeEventListener("keydown", onKey);
-      clock.stop();
-      race.destroy();
-      text.destroy();
-      cancelAnimationFrame(frame);
-      root.replaceChildren();
-    },
   };
+
+  // What a key does, or undefined. The clickers of presenters send PageUp and PageDown.
+  #actionOf({ key, shiftKey }) {
+    const back = () => this.go(this.at - 1), forward = () => this.go(this.at + 1);
+    const always = {
+      ArrowLeft: shiftKey ? () => this.goRound(-1) : back,
+      ArrowRight: shiftKey ? () => this.goRound(1) : forward,
+      " ": () => this.toggle(),
+      Home: () => this.go(0),
+      End: () => this.go(this.steps.length - 1),
+      "?": this.parts.help.toggle,
+    };
+    return always[key] ?? (presenting() ? { PageUp: back, PageDown: forward }[key] : undefined);
+  }
 }
+
+// Puts a player into `root`. options: see DEFAULTS.
+export const mount = (root, options = {}) => new Player(root, options);

@@ -1,4 +1,4 @@
-// The Watch tab's recordings: a chip shows the recording it stands for, and the controls say what the recording on screen was made with.
+// The recordings of the Watch tab: a chip shows its recording, and the controls say what the recording that is shown was made with.
 import { plainText } from "../page/glossary.js";
 import { cleanRuns, runText } from "../trace/runs.js";
 import { lower } from "../page/numbers.js";
@@ -7,7 +7,7 @@ import { finite } from "../trace/trace.js";
 // Pure: the recording of this example with this method, or null.
 export const entryFor = (runs, example, method) => runs.find((r) => r.example === example && r.method === method) ?? null;
 
-// Pure: what the controls should say for a recording, in the order of PANEL (spec_ui/tabs/watch_controls.py); null: this one cannot say it, leave it.
+// Pure: what the controls should say for a recording, in the order of PANEL in spec_ui/tabs/. Null: the control stays as it is.
 export function panelOf(trace, runs, prompts) {
   const r = trace.run ?? {};
   const s = r.sampling ?? {};
@@ -27,7 +27,7 @@ export function panelOf(trace, runs, prompts) {
   ];
 }
 
-// Pure: which of a method's own settings a recording was made with, where they are not what is usual.
+// Pure: the settings of its method that a recording was made with, where they differ from their defaults.
 export const settingsOf = (run, method, details) =>
   Object.fromEntries(
     details
@@ -35,35 +35,47 @@ export const settingsOf = (run, method, details) =>
       .map((d) => [d.name, run.settings[d.name]]),
   );
 
-// player(): the one in the Watch tab. words(): the page's language now. decoding(): a live run is under way. sync(): the controls follow.
+// What a method proposes, with its name before it. Plain decoding's sentence begins with the name.
+function methodSentence(method, words) {
+  const what = plainText(words.cards[method]?.proposes ?? "");
+  return what ? `${words.names[method] ?? method}: ${lower(what)}` : "";
+}
+
+// player(): the one in the Watch tab. words(): in the page's language now. decoding(): whether a live run is in progress. sync(): makes the
+// controls follow the recording that is shown.
 export function createChooser({ runs, prompts, player, words, decoding, sync }) {
   const all = cleanRuns(runs);
   let turn = 0;
+
+  // Shows the recording of an entry, unless another chip was pressed meanwhile. Returns what to say.
+  async function show(entry, said) {
+    const mine = turn;
+    try {
+      const text = await runText(entry);
+      if (mine !== turn || decoding()) return said.shown;
+      if (player().raw === text) sync();
+      else player().update(text);
+      return said.shown;
+    } catch {
+      return said.failed;
+    }
+  }
   return {
-    // A chip was pressed: [prompt, notice] for the page. A live run or a file stays where it is: then the chip only changes what Run would do.
+    // A chip was pressed -> [prompt, notice] for the page. A live run or an opened file stays: then the chip only changes what Run will do.
     async choose(example, method, prompt) {
-      const mine = (turn += 1), said = words().player.recordings, entry = entryFor(all, example, method);
+      turn += 1;
+      const said = words().player.recordings, entry = entryFor(all, example, method), shown = player().trace;
       const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt;
-      const what = plainText(words().methods.cards[method]?.proposes ?? "");
-      const who = what ? `${words().methods.names[method] ?? method}: ${lower(what)}` : "";
-      const notice = (text) => JSON.stringify({ kind: "info", text: [text, who].filter(Boolean).join(" ") });
-      const shown = player().trace;
-      if (decoding() || (shown.run && shown.source !== "recorded")) return [asked, notice(said.live)];
-      if (!entry) return [asked, notice(example ? said.none : said.live)];
-      try {
-        const text = await runText(entry);
-        if (mine === turn && !decoding()) { if (player().raw === text) sync(); else player().update(text); }
-        return [asked, notice(said.shown)];
-      } catch {
-        return [asked, notice(said.failed)];
-      }
+      const others = decoding() || (shown.run && shown.source !== "recorded");
+      const text = others ? said.live : entry ? await show(entry, said) : example ? said.none : said.live;
+      return [asked, JSON.stringify({ kind: "info", text: [text, methodSentence(method, words().methods)].filter(Boolean).join(" ") })];
     },
-    // Which example a prompt is, that of the recording on screen first: "" for one of one's own.
+    // The example that has this prompt, first of all that of the recording that is shown; "" for a prompt of the reader's own.
     exampleOf(prompt) {
       const { run, name } = player().trace, shown = run?.prompt === prompt ? all.find((r) => r.name === name)?.example : null;
       return shown ?? Object.keys(prompts).find((key) => prompts[key] === prompt) ?? "";
     },
-    // What the controls say now -> what they should say for the recording on screen.
+    // What the controls say -> what they should say for the recording that is shown.
     panel: (now) => panelOf(player().trace, all, prompts).map((x, i) => x ?? now[i]),
   };
 }

@@ -1,19 +1,30 @@
 // The row under the player: copy a link or a command, open and save traces, save the whole page, present.
-import { commandFor } from "../trace/command.js";
 import { el, say } from "../page/dom.js";
 import { oneLine, short } from "../page/glyphs.js";
+import { commandFor } from "../trace/command.js";
 import { checkTrace, fileName, htmlPage, MOST_BYTES, toFile } from "../trace/file.js";
 
 async function copy(text) {
-  try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed or not there: the old way */ }
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyByCommand(text);   // not allowed, or not there
+  }
+}
+
+function copyByCommand(text) {
   const box = el("textarea", { style: { position: "fixed", opacity: "0" }, "aria-hidden": "true" });
   box.value = text;
   document.body.append(box);
   box.select();
-  let done = false;
-  try { done = document.execCommand("copy"); } catch { done = false; }
-  box.remove();
-  return done;
+  try {
+    return document.execCommand("copy");
+  } catch {
+    return false;
+  } finally {
+    box.remove();
+  }
 }
 
 function download(name, type, text) {
@@ -24,74 +35,87 @@ function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// get: () => {trace, ndjson, place}. link: () => address or null (offline). open(ndjson). page: {script, styles} or null.
+// This page as a file that holds one trace.
+function pageText({ trace, ndjson, place }, lang) {
+  const script = document.getElementById("ss-bundle")?.textContent ?? "";
+  const styles = document.getElementById("ss-styles")?.textContent ?? document.querySelector("style")?.textContent ?? "";
+  const dark = document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
+  const title = `Specscope: ${oneLine(String(trace.run?.prompt ?? ""), 60)}`;
+  return htmlPage({ script, styles, ndjson, lang, place, title, dark });
+}
+
+// get() -> {trace, ndjson, place: of the reader}. open(ndjson): a file was opened. link() -> the address to share, null in a saved page.
+// present(): begins the presenter's view. take(file) opens a file that was chosen or dropped.
 export function createShare(words, { get, open, link = null, present = null }) {
-  const w = words.share;
-  const note = el("p", { class: "ss-note", role: "status" });
+  const w = words.share, note = el("p", { class: "ss-note", role: "status" });
   const fallback = el("textarea", { class: "ss-copybox", readonly: true, rows: "2", hidden: true, "aria-label": w.copyFailed });
   const file = el("input", { type: "file", accept: ".json,.ndjson,application/json", class: "ss-vh", tabindex: "-1", "aria-hidden": "true" });
   const button = (name, act) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick: act });
   const tell = (text) => say(note, text);
+
+  // Onto the clipboard; where that is not allowed, into a box to copy from.
   async function give(text, sentence) {
     fallback.hidden = true;
-    if (await copy(text)) return tell(sentence);
+    if (await copy(text)) {
+      tell(sentence);
+      return;
+    }
     tell(w.copyFailed);
     fallback.value = text;
     fallback.hidden = false;
     fallback.select();
   }
+  async function take(chosen) {
+    if (chosen.size > MOST_BYTES) return tell(w.errors.big);
+    let text;
+    try { text = await chosen.text(); } catch { return tell(w.errors.read); }
+    const got = checkTrace(text, chosen.size), wrong = w.errors[got.error];
+    if (got.error) return tell(typeof wrong === "function" ? wrong(got.detail) : wrong);
+    open(got.ndjson);
+    return tell(w.opened(short(chosen.name, 60)));
+  }
+  function copyLink() {
+    if (get().trace.name) give(link(), w.linkCopied);
+    else tell(w.linkNone);
+  }
+  function copyCommand() {
+    const command = commandFor(get().trace);
+    if (command === null) tell(w.commandNone);
+    else give(command, w.commandCopied);
+  }
+  function saveTrace() {
+    const { trace, ndjson } = get();
+    download(fileName(trace, "json"), "application/json", toFile(ndjson));
+    tell(w.saved);
+  }
+  function savePage() {
+    const now = get();
+    download(fileName(now.trace, "html"), "text/html", pageText(now, words.lang));
+    tell(w.saved);
+  }
+
+  const root = el("section", { class: "ss-share", "aria-label": w.title },
+    el("div", { class: "ss-sharerow" },
+      link && button("link", copyLink),
+      button("command", copyCommand),
+      button("open", () => file.click()),
+      button("save", saveTrace),
+      button("html", savePage),
+      present && button("present", present),
+      file,
+    ),
+    note,
+    fallback,
+  );
   file.addEventListener("change", async () => {
     const chosen = file.files[0];
     file.value = "";
     if (chosen) await take(chosen);
   });
-  async function take(chosen) {
-    if (chosen.size > MOST_BYTES) return tell(w.errors.big);
-    let text;
-    try { text = await chosen.text(); } catch { return tell(w.errors.read); }
-    const got = checkTrace(text, chosen.size);
-    if (got.error) { const e = w.errors[got.error]; return tell(typeof e === "function" ? e(got.detail) : e); }
-    open(got.ndjson);
-    tell(w.opened(short(chosen.name, 60)));
-  }
-  function savePage() {
-    const { trace, ndjson, place } = get();
-    const script = document.getElementById("ss-bundle")?.textContent ?? "";
-    const styles = document.getElementById("ss-styles")?.textContent ?? document.querySelector("style")?.textContent ?? "";
-    const dark = document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
-    download(
-      fileName(trace, "html"),
-      "text/html",
-      htmlPage({ script, styles, ndjson, lang: words.lang, place, title: `Specscope: ${oneLine(String(trace.run?.prompt ?? ""), 60)}`, dark }),
-    );
-    tell(w.saved);
-  }
-  const buttons = [
-    link &&
-      button("link", () => {
-        if (get().trace.name) give(link(), w.linkCopied);
-        else tell(w.linkNone);
-      }),
-    button("command", () => {
-      const c = commandFor(get().trace);
-      if (c === null) tell(w.commandNone);
-      else give(c, w.commandCopied);
-    }),
-    button("open", () => file.click()),
-    button("save", () => {
-      const { trace, ndjson } = get();
-      download(fileName(trace, "json"), "application/json", toFile(ndjson));
-      tell(w.saved);
-    }),
-    button("html", savePage),
-    present && button("present", present),
-  ];
-  const root = el("section", { class: "ss-share", "aria-label": w.title },
-    el("div", { class: "ss-sharerow" }, ...buttons.filter(Boolean), file),
-    note,
-    fallback,
-  );
   root.addEventListener("dragover", (e) => e.preventDefault());
-  root.addEventListener("drop", (e) => { e.preventDefault(); if (e.dataTransfer?.files[0]) take(e.dataTransfer.files[0]); });
-  return { root, take };
+  root.addEventListener("drop", (e) => {
+    e.preventDefault();
+    if (e.dataTransfer?.files[0]) take(e.dataTransfer.files[0]);
+  });
+  return { root };
 }

@@ -1,36 +1,43 @@
-// Running speed-up: tokens against wall time, both runs. Plotly is fetched late and draws the lines; it never sees model text.
-// The point of the current step is ours and moves over its chart: Plotly takes some 20 ms to draw, too long for every step.
+// The running speed-up: tokens against wall time, speculative and plain. Plotly is fetched late and draws the lines; it never sees model text.
+// The point of the current step is not Plotly's: drawing takes it some 20 ms, too long for every step. It moves over the chart.
 import { el, say } from "../page/dom.js";
 import { plainTimes } from "../trace/tally.js";
-import { raceSvg } from "./speedup_svg.js";
+import { speedupSvg } from "./speedup_svg.js";
 import { decimal } from "../page/numbers.js";
 import { emittedAt } from "../trace/steps.js";
 
-const LAG = 120;   // ms between two drawings
+const LAG = 120;   // milliseconds between two drawings
 const HEIGHT = 250, MARGIN = { l: 46, r: 10, t: 8, b: 42 };
 
-// Pure: a run's two lines. Their k-th point (from 0, the start) is where k rounds, or k plain tokens, were done.
-export function raceLines(trace) {
-  const spec = { x: [0], y: [0] }, plain = { x: [0], y: [0] };
+// Pure: the two lines of a run. Point k is where k rounds (spec), or k plain tokens, were done; point 0 is the start.
+export function speedupLines(trace) {
+  const spec = { x: [0], y: [0] };
   let n = 0;
-  for (const r of trace.rounds) { n += r.emitted.length; spec.x.push(r.elapsed_s); spec.y.push(n); }
+  for (const r of trace.rounds) {
+    n += r.emitted.length;
+    spec.x.push(r.elapsed_s);
+    spec.y.push(n);
+  }
   const { times, measured } = plainTimes(trace, n);
-  times.forEach((t, i) => { plain.x.push(t); plain.y.push(i + 1); });
-  return { spec, plain, measured };
+  return { spec, plain: { x: [0, ...times], y: [0, ...times.map((_, i) => i + 1)] }, measured };
 }
 
-// Pure: where both are at a step.
-export function raceNow({ spec, plain, measured }, trace, step) {
+// Pure: where both runs are at a step.
+export function speedupNow({ spec, plain, measured }, trace, step) {
   let tokens = plain.x.length - 1;
   while (tokens > 0 && plain.x[tokens] > step.t) tokens -= 1;
   return { t: step.t, n: spec.y[step.r] + emittedAt(trace.rounds[step.r], step), plain: { tokens, measured, known: plain.x.length > 1 } };
 }
 
-export function raceFigure(data, c, words) {
+// Pure: what Plotly draws. colours: by the names of the style sheet.
+function plotlyFigure(data, c, words) {
   const hover = `%{y} ${words.y}, %{x:.2f} ${words.second}<extra></extra>`;
   const line = (xy, name, l) => ({ type: "scatter", mode: "lines", x: xy.x, y: xy.y, name, line: l, hovertemplate: hover });
-  const traces = [line(data.spec, words.spec, { color: c.acc, width: 3, shape: "linear" }),
-    line(data.plain, data.measured ? words.plain : words.plainEstimate, { color: c.dis, width: 2.5, dash: data.measured ? "solid" : "dash" })];
+  const plainName = data.measured ? words.plain : words.plainEstimate;
+  const traces = [
+    line(data.spec, words.spec, { color: c.acc, width: 3, shape: "linear" }),
+    line(data.plain, plainName, { color: c.dis, width: 2.5, dash: data.measured ? "solid" : "dash" }),
+  ];
   const axis = {
     gridcolor: c.line,
     zeroline: false,
@@ -58,19 +65,20 @@ export function raceFigure(data, c, words) {
   return { traces, layout };
 }
 
-// Pure: where a value lies in pixels, for axes over the ranges x and y in a chart of this width.
+// Pure: where the point lies, in pixels, in a chart of this width whose axes have the ranges x and y.
 export function dotAt(now, { x, y, width }) {
   const share = (v, [a, b]) => (v - a) / (b - a || 1);
   return [MARGIN.l + share(now.t, x) * (width - MARGIN.l - MARGIN.r), HEIGHT - MARGIN.b - share(now.n, y) * (HEIGHT - MARGIN.t - MARGIN.b)];
 }
 
-export function createRace(words, loadPlotly) {
+// loadPlotly() -> a promise of Plotly; without it, or where it fails, the chart is drawn by hand.
+export function createSpeedupChart(words, loadPlotly) {
   const sub = el("p", { class: "ss-sub" });
   const plot = el("div", { class: "ss-plot" });
   const dot = el("i", { class: "ss-plotdot", "aria-hidden": "true", hidden: true });
   const note = el("p", { class: "ss-note" });
   const root = el("section", { class: "ss-race" }, el("h3", { text: words.race.title }), sub, el("div", { class: "ss-racebox" }, plot, dot), note);
-  let Plotly = null, lines = null, now = null, axes = null, queued = false, sized = null, painted = 0, bare = !loadPlotly;
+  let Plotly = null, lines = null, now = null, axes = null, queued = false, painted = 0, bare = !loadPlotly;
   const colours = () => {
     const s = getComputedStyle(root), v = (n) => s.getPropertyValue(`--ss-${n}`).trim();
     return { acc: v("acc"), dis: v("dis"), ink: v("ink"), soft: v("soft"), line: v("line"), card: v("card"), font: s.fontFamily };
@@ -79,9 +87,12 @@ export function createRace(words, loadPlotly) {
     queued = false;
     painted = performance.now();
     if (!now || !root.isConnected || !plot.clientWidth) return;
-    if (bare) { plot.replaceChildren(raceSvg({ ...lines, now }, plot.clientWidth, words.race)); return; }
+    if (bare) {
+      plot.replaceChildren(speedupSvg({ ...lines, now }, plot.clientWidth, words.race));
+      return;
+    }
     if (!Plotly) return;
-    const { traces, layout } = raceFigure(lines, colours(), words.race), width = plot.clientWidth;
+    const { traces, layout } = plotlyFigure(lines, colours(), words.race), width = plot.clientWidth;
     Plotly.react(plot, traces, { ...layout, width }, { displayModeBar: false, responsive: false });
     const { xaxis, yaxis } = plot.layout ?? {};
     axes = xaxis?.range && yaxis?.range ? { x: xaxis.range, y: yaxis.range, width } : null;
@@ -93,34 +104,39 @@ export function createRace(words, loadPlotly) {
     const [x, y] = dotAt(now, axes);
     dot.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
   }
-  const queue = () => {
-    if (!queued) {
-      queued = true;
-      setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + LAG - performance.now()));
-    }
-  };
+  function queue() {
+    if (queued) return;
+    queued = true;
+    setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + LAG - performance.now()));
+  }
+  // How far plain decoding has come, which the lines are compared with.
+  function plainWords(trace) {
+    const beingTimed = trace.source === "live" && trace.totals && trace.totals.stop !== "cancelled";
+    if (lines.measured) return words.race.measured;
+    if (beingTimed) return words.race.running(trace.progress);
+    return lines.plain.x.length > 1 ? words.race.estimate : words.race.alone;
+  }
   function drawRun(trace) {
-    const running = trace.source === "live" && trace.totals && trace.totals.stop !== "cancelled";
-    lines = raceLines(trace);
-    say(
-      sub,
-      lines.measured
-        ? words.race.measured
-        : running
-          ? words.race.running(trace.progress)
-          : lines.plain.x.length > 1
-            ? words.race.estimate
-            : words.race.alone,
-    );
+    lines = speedupLines(trace);
+    say(sub, plainWords(trace));
     queue();
   }
   function draw({ trace, step }) {
-    now = raceNow(lines, trace, step);
+    now = speedupNow(lines, trace, step);
     say(note, words.race.now(now.n, now.t, now.plain));
     if (axes) place();
     else queue();
   }
-  if (loadPlotly) loadPlotly().then((p) => { Plotly = p; queue(); }).catch(() => { bare = true; queue(); });
-  if (typeof ResizeObserver !== "undefined") { sized = new ResizeObserver(queue); sized.observe(plot); }
-  return { root, drawRun, draw, recolour: queue, destroy() { sized?.disconnect(); if (Plotly) Plotly.purge(plot); } };
+  async function load() {
+    try { Plotly = await loadPlotly(); } catch { bare = true; }
+    queue();
+  }
+  function destroy() {
+    sized?.disconnect();
+    if (Plotly) Plotly.purge(plot);
+  }
+  if (loadPlotly) load();
+  const sized = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(queue);
+  sized?.observe(plot);
+  return { root, drawRun, draw, recolour: queue, destroy };
 }

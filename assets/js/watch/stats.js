@@ -1,9 +1,9 @@
-// The result at one glance: the speed-up first, the three numbers behind it beside it.
+// The result at a glance: the speed-up, and beside it the three figures that explain it.
 import { el, say } from "../page/dom.js";
 import { fixed, percent, rate, ratio } from "../page/numbers.js";
 import { passSpread, roundCost, speedup, tally, UNEVEN } from "../trace/tally.js";
 
-// Pure: what the four figures say for a trace as far as it has come.
+// Pure: what the four figures say of a trace as far as it has come.
 export function headline(trace, words) {
   const t = tally(trace), s = speedup(trace), cost = roundCost(trace), plainOnly = t.rounds > 1 && t.drafted === 0;
   const out = {
@@ -20,14 +20,14 @@ export function headline(trace, words) {
   };
   if (plainOnly) return { ...out, big: "1×", label: words.speed.plainRun, versus: "", testedLabel: words.notTested };
   if (s.ratio === null) return out;
-  out.slow = s.measured && s.ratio < 1;   // no verdict before plain decoding has a time of its own
+  out.slow = s.measured && s.ratio < 1;   // not called slow by an estimate
   out.estimate = !s.measured;
   out.label = s.measured ? words.speed.measured(s.ratio) : words.speed.estimate;
   if (cost && s.measured) out.why = [out.slow ? words.speed.whySlow(cost) : words.speed.why(cost), ...besides(trace, s, t, words)].join(" ");
   return out;
 }
 
-// What else stands between a round's cost and yield and the headline: the prompt's pass, rounds without a draft, a busy machine.
+// What else makes the headline differ from a round's cost and yield: rounds without a draft, the prompt's pass, a busy machine.
 function besides(trace, s, t, words) {
   const idle = t.rounds - 1 - t.draftRounds, spread = passSpread(trace), out = [];
   if (idle > 0) out.push(words.speed.idle(idle, t.rounds - 1));
@@ -36,9 +36,9 @@ function besides(trace, s, t, words) {
   return out;
 }
 
-const FEWEST = 5;   // rounds that say something: before, the prompt's pass outweighs them
+const FEWEST = 5;   // rounds from which on the figures say something: before, the prompt's pass outweighs them
 
-// Pure: the same figures for the rounds that are settled at this step; null at the end, where they are the run's own.
+// Pure: the same figures for the rounds that are over at this step; null at the end, where they are the run's own, and for too few rounds.
 export function soFar(trace, step, settled) {
   const upto = step.r + (settled ? 1 : 0);
   if (upto >= trace.rounds.length || upto < FEWEST) return null;
@@ -53,15 +53,15 @@ export function createStats(words) {
   const label = node("span");
   const why = node("p", "ss-why");
   const per = node("b"), tested = node("b"), testedLabel = node("span"), second = node("b"), versus = node("small");
-  const soFarNodes = ["ratio", "perRound", "tested", "perSecond"].map((key) => [key, el("span", { class: "ss-sofar" })]);
-  const [here1, here2, here3, here4] = soFarNodes.map(([, n]) => n);
   const form = { ratio, perRound: (x) => fixed(x, 2), tested: percent, perSecond: rate };
+  const here = Object.fromEntries(Object.keys(form).map((key) => [key, el("span", { class: "ss-sofar" })]));   // the figures up to the step
   const root = el("div", { class: "ss-stats", role: "group", "aria-label": words.aria.result },
-    el("div", { class: "ss-stat ss-big" }, el("div", { class: "ss-bigline" }, big, badge), label, here1),
-    el("div", { class: "ss-stat" }, per, el("span", { text: words.perRound }), here2),
-    el("div", { class: "ss-stat" }, tested, testedLabel, here3),
-    el("div", { class: "ss-stat" }, el("div", {}, second, " ", versus), el("span", { text: words.perSecond }), here4));
-  let shown = null;   // for how many rounds the lines "so far" are
+    el("div", { class: "ss-stat ss-big" }, el("div", { class: "ss-bigline" }, big, badge), label, here.ratio),
+    el("div", { class: "ss-stat" }, per, el("span", { text: words.perRound }), here.perRound),
+    el("div", { class: "ss-stat" }, tested, testedLabel, here.tested),
+    el("div", { class: "ss-stat" }, el("div", {}, second, " ", versus), el("span", { text: words.perSecond }), here.perSecond),
+  );
+  let shown = null;   // for how many rounds they are
 
   function drawRun(trace) {
     shown = null;
@@ -84,7 +84,10 @@ export function createStats(words) {
     if (now === shown) return;
     shown = now;
     const part = soFar(trace, step, settled);
-    for (const [key, n] of soFarNodes) { const x = part?.[key] ?? null; say(n, x === null ? "" : words.soFar(form[key](x), part.upto)); }
+    for (const key of Object.keys(form)) {
+      const x = part?.[key] ?? null;
+      say(here[key], x === null ? "" : words.soFar(form[key](x), part.upto));
+    }
   }
   return { root, why, drawRun, draw };
 }

@@ -2,7 +2,7 @@
 import { arrange, el, say, set, svg } from "../page/dom.js";
 import { plainTimes, tally } from "../trace/tally.js";
 
-// Pure: the spans of each lane between two times, in seconds since start.
+// Pure: the spans of each lane that touch the time between `from` and `to`, in seconds since the start.
 export function lanes(trace, from, to) {
   const draft = [], target = [], plain = [];
   let before = 0;
@@ -22,7 +22,7 @@ export function lanes(trace, from, to) {
   return { draft, target, plain, measured, end: Math.max(before, times.at(-1) ?? 0) };
 }
 
-// Pure: the part of the clock to show: about eight rounds around this one, or everything.
+// Pure: the part of the clock to show, [from, to]: the eight rounds around round r, or the whole run.
 export function clockWindow(trace, r, whole) {
   const ends = trace.rounds.map((x) => x.elapsed_s), last = ends.length - 1;
   if (whole) return [0, Math.max(ends[last] ?? 0, lanes(trace, 0, 0).end) || 1];
@@ -33,27 +33,15 @@ export function clockWindow(trace, r, whole) {
 export function createTimeline(words, onRound) {
   let whole = false, key = "", lastView = null;
   const sub = el("p", { class: "ss-sub" });
-  const button = (w, label) =>
-    el("button", {
-      type: "button",
-      class: "ss-seg",
-      text: label,
-      onclick: () => {
-        whole = w;
-        if (lastView) draw(lastView, true);
-      },
-    });
-  const near = button(false, words.timeline.near), all = button(true, words.timeline.whole);
+  function show(all) {
+    whole = all;
+    if (lastView) draw(lastView, true);
+  }
+  const button = (label, all) => el("button", { type: "button", class: "ss-seg", text: label, onclick: () => show(all) });
+  const near = button(words.timeline.near, false), all = button(words.timeline.whole, true);
   const band = svg("rect", { y: 0, height: 84, rx: 4, class: "ss-band" }), bars = [];   // kept from step to step
-  const chart = svg("svg", {
-    class: "ss-lanes",
-    role: "img",
-    height: 84,
-    width: "100%",
-    onclick: (e) => {
-      if (e.target.dataset.r) onRound(Number(e.target.dataset.r));
-    },
-  });
+  const pressed = (e) => { if (e.target.dataset.r) onRound(Number(e.target.dataset.r)); };
+  const chart = svg("svg", { class: "ss-lanes", role: "img", height: 84, width: "100%", onclick: pressed });
   const axisFrom = el("span"), axisTo = el("span"), axis = el("div", { class: "ss-axis" }, axisFrom, axisTo);
   const names = el("div", { class: "ss-lanenames", "aria-hidden": "true" },
     ...["draft", "target", "plain"].map((n) => el("span", { text: words.timeline[n] })),
@@ -67,6 +55,21 @@ export function createTimeline(words, onRound) {
     el("div", { class: "ss-lanerow" }, names, el("div", { class: "ss-lanebox" }, chart, axis)),
   );
 
+  // The bars of the lanes [spans, y, class]; those of round r are marked. x(seconds): percent of the width.
+  function drawBars(r, x, lanesAt) {
+    let used = 0;
+    for (const [spans, y, cls] of lanesAt) {
+      for (const s of spans) {
+        const from = x(s.a), width = x(s.b) - from;
+        if (width <= 0) continue;
+        if (used === bars.length) bars.push(svg("rect", { height: 17, rx: 3 }));
+        const shown = Math.max(0.12, width - Math.min(0.16, width / 5));   // a little space between two bars
+        const mark = s.r === r ? " ss-cur" : "";
+        set(bars[used++], { x: `${from.toFixed(3)}%`, width: `${shown.toFixed(3)}%`, y, class: `${cls}${mark}`, "data-r": s.r });
+      }
+    }
+    arrange(chart, band, ...bars.slice(0, used));
+  }
   function draw(view, force = false) {
     lastView = view;
     const { trace, step } = view;
@@ -75,31 +78,19 @@ export function createTimeline(words, onRound) {
     key = now;
     near.setAttribute("aria-pressed", String(!whole));
     all.setAttribute("aria-pressed", String(whole));
-    const [from, to] = clockWindow(trace, step.r, whole), l = lanes(trace, from, to), span = to - from;
-    const x = (t) => Math.max(0, Math.min(100, (100 * (t - from)) / span));
-    let used = 0;
-    const bar = (s, y, cls) => {
-      const a = x(s.a), w = x(s.b) - a;
-      if (w <= 0) return;
-      if (used === bars.length) bars.push(svg("rect", { height: 17, rx: 3 }));
-      set(bars[used++], {
-        x: `${a.toFixed(3)}%`,
-        width: `${Math.max(0.12, w - Math.min(0.16, w / 5)).toFixed(3)}%`,
-        y,
-        class: `${cls}${s.r === step.r ? " ss-cur" : ""}`,
-        "data-r": s.r,
-      });
-    };
-    const lo = step.r ? trace.rounds[step.r - 1].elapsed_s : 0, hi = trace.rounds[step.r].elapsed_s;
-    set(band, { x: `${x(lo)}%`, width: `${Math.max(0.2, x(hi) - x(lo))}%` });
-    l.draft.forEach((s) => bar(s, 5, "ss-ldraft"));
-    l.target.forEach((s) => bar(s, 33, "ss-ltarget"));
-    l.plain.forEach((s) => bar(s, 61, l.measured ? "ss-lplain" : "ss-lplain ss-guess"));
-    arrange(chart, band, ...bars.slice(0, used));
+    const [from, to] = clockWindow(trace, step.r, whole), { draft, target, plain, measured } = lanes(trace, from, to);
+    const x = (t) => Math.max(0, Math.min(100, (100 * (t - from)) / (to - from)));
+    const begin = step.r ? trace.rounds[step.r - 1].elapsed_s : 0, end = trace.rounds[step.r].elapsed_s;
+    set(band, { x: `${x(begin)}%`, width: `${Math.max(0.2, x(end) - x(begin))}%` });
+    drawBars(step.r, x, [
+      [draft, 5, "ss-ldraft"],
+      [target, 33, "ss-ltarget"],
+      [plain, 61, measured ? "ss-lplain" : "ss-lplain ss-guess"],
+    ]);
     chart.setAttribute("aria-label", `${words.timeline.title}: ${words.secs(from)} – ${words.secs(to)}`);
     say(axisFrom, words.secs(from));
     say(axisTo, words.secs(to));
-    say(sub, words.timeline.sub(l.measured));
+    say(sub, words.timeline.sub(measured));
   }
   return { root, draw, reset() { key = ""; } };
 }

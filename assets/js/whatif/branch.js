@@ -1,11 +1,32 @@
-// A live branch: force a token of this position's table, or edit the text so far, and let the model go on from there.
+// A live branch: choose another token of this position's table, or edit the text so far, and let the model continue from there.
 import { el, say } from "../page/dom.js";
 import { short } from "../page/glyphs.js";
 import { prob } from "../page/numbers.js";
-import { branchRequest } from "./model.js";
+import { pathTo } from "../trace/steps.js";
 
-export const MOST_CHARS = 4000;
-export const MOST_IDS = 512;
+const MOST_CHARS = 4000;
+const MOST_IDS = 512;
+
+// Pure: the tokens of the output before a table's position.
+export const outputBefore = (trace, r, after) => [...trace.rounds.slice(0, r).flatMap((x) => x.emitted), ...pathTo(trace.rounds[r], after)];
+
+// Pure: what the server is asked for. With `forced` the output so far goes as ids, the forced token last; with `text` as that text.
+// shown: the output so far, as the reader sees it.
+export function branchRequest(trace, r, after, { forced = null, text = null } = {}) {
+  const ids = trace.run?.prompt_ids;
+  const base = trace.branch?.base ?? (Array.isArray(ids) ? ids.length : 0);
+  const given = Array.isArray(ids) ? ids.slice(base) : [];
+  const before = outputBefore(trace, r, after), prompt = typeof trace.run?.prompt === "string" ? trace.run.prompt : null;
+  const shown = (trace.branch?.text ?? "") + before.map((t) => t.text).join("");
+  if (text !== null) return { prompt, base, after_ids: [], after_text: text, shown: text };
+  return {
+    prompt,
+    base,
+    after_ids: [...given, ...before.map((t) => t.id), ...(forced ? [forced.id] : [])],
+    after_text: "",
+    shown: shown + (forced ? forced.text : ""),
+  };
+}
 
 // Pure: why a request cannot be sent, or null. The server checks the same again.
 export function tooMuch(request, words) {

@@ -31,9 +31,9 @@ export const FASTER_EN = {
     noisy:
       "A pass over more tokens cannot be faster than over one. Where it was timed so, that is noise, " +
       "and the charts below take it to cost the same.",
-    refused: (n, v, kept) =>
+    refused: (n, v, before) =>
       `Not used: a pass over ${tokens(n)} was timed at ${fixed(v, 2)} times a pass over one, but it does at least the same work. ` +
-      `This machine was busy with something else. ${kept ? "What was measured before stays in use" : "The recording's costs stay in use"}; ` +
+      `This machine was busy with something else. ${before ? "What was measured before stays in use" : "The recording's costs stay in use"}; ` +
       "measure again when the machine is idle.",
     floorSentence(c, s, share, more) {
       const wide = { bfloat16: 2, float16: 2, float32: 4, float64: 8 }[more.dtype];

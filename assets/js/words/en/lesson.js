@@ -21,7 +21,7 @@ export const LESSON_EN = {
   finished: "All ten are done. You can now say why it is faster, why nothing is lost, and when it does not pay.",
   predict: {
     ask: (text, p, q) => `Will ${quoted(text)} be accepted? The draft gave it q = ${probLong(q)}, the target gives it p = ${probLong(p)}.`,
-    kept: "It is accepted",
+    accepted: "It is accepted",
     rejected: "It is rejected",
     right: "You were right.",
     wrong: "It went the other way.",

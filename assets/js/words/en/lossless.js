@@ -29,7 +29,7 @@ export const LOSSLESS_EN = {
     "Drag the end of a bar (with a keyboard: focus it and use the arrow keys). The others shrink or grow so that each distribution still sums to 1.",
   sub: "Solid: min(p, q). Hatched: q above p, drafted too often. Outlined: p above q, drafted too seldom.",
   head: ["token", "target p over draft q", "accepted + resampled = p", "rounding"],
-  slider: (law, token, x) => `${law === "p" ? "Target p" : "Draft q"} of ${token}`,
+  slider: (which, token) => `${which === "p" ? "Target p" : "Draft q"} of ${token}`,
   sliderValue: (x) => `${(100 * x).toFixed(0)} percent`,
   identity: sumText,
   identityError: (e) =>
@@ -71,7 +71,7 @@ export const LOSSLESS_EN = {
     histogram: "What came out, beside p", table: "As a table",
     histogramHead: ["token", "p", "came out", "95 % if drawn from p", "this rule's exact distribution"],
     histogramLabel: (rule, n) => `Shares of the tokens after ${big(n)} rounds with ${rule}, beside p`,
-    wrong: "this rule's exact distribution", kept: "accepted", resampled: "resampled", pMark: "p", band: "95 % if drawn from p",
+    wrong: "this rule's exact distribution", accepted: "accepted", resampled: "resampled", pMark: "p", band: "95 % if drawn from p",
     distance: "Distance to p while the rounds add up",
     distanceSub:
       "Half the sum of all differences ([[total variation]]), both axes by powers of ten. Draws from p fall along 1/√N and stay in the band.",
@@ -101,7 +101,7 @@ export const LOSSLESS_EN = {
     live: "the run in Watch", noRuns: "No recorded run is here yet.", others: "all others",
     name: RUN_NAME_EN,
     context: "After", choose: (r, of) => `round ${r} of ${of}`,
-    positionLabel: (token, verdict) => `${token}: ${verdict}`,
+    positionLabel: (token, state) => `${token}: ${state}`,
     verdict: { accepted: "accepted", rejected: "rejected", not_reached: "never tested" },
     sentence: (overlap, n) => `At this position the overlap is ${probLong(overlap)}: with this probability a token drafted here is accepted.`,
     greedy:

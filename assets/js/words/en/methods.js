@@ -2,7 +2,7 @@
 import { fixed, lower, percent, ratio, secs, upTo } from "../../page/numbers.js";
 import { GLOSSARY_EN } from "./glossary.js";
 
-export const METHOD_NAMES_EN = {
+const METHOD_NAMES_EN = {
   draft: "Draft model",
   eagle: "EAGLE",
   medusa: "Medusa",
@@ -14,7 +14,7 @@ export const METHOD_NAMES_EN = {
   plain: "Plain decoding",
 };
 // The plain word for each, beside its name.
-export const METHOD_HINTS_EN = {
+const METHOD_HINTS_EN = {
   draft: "a small model",
   eagle: "one trained layer",
   medusa: "several trained heads",
@@ -25,7 +25,7 @@ export const METHOD_HINTS_EN = {
   "early-exit": "own layers",
   plain: "nobody drafts",
 };
-export const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
+const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
 export const RUN_NAME_EN = (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} MB`;
 
@@ -133,11 +133,11 @@ export const METHODS_EN = {
   size: (bytes) => `Here: ${mb(bytes)} of weights.`,
   none: "No recorded run of it is here yet.",
   figure(r) {
-    const kept = r.tested
+    const accepted = r.tested
       ? `, ${percent(r.accepted / r.tested)} of tested tokens accepted (${r.accepted} of ` +
         `${r.tested}${r.several ? ", several candidates at a position, of which one can be accepted" : ""})`
       : "";
-    return r.ratio === null ? `speed-up not measured${kept}` : `${ratio(r.ratio)} of plain speed${kept}`;
+    return r.ratio === null ? `speed-up not measured${accepted}` : `${ratio(r.ratio)} of plain speed${accepted}`;
   },
   slower: (r) =>
     r.ratio !== null && r.ratio < 1

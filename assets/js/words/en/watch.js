@@ -60,20 +60,20 @@ export const EN = {
   // Whether a drafted token was accepted and why, the comparison first.
   verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
-    const kept = d.verdict === "accepted";
-    if (d.u === null) return kept ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
-    if (kept && certain(d) && chain) return "p ≥ q: accepted whatever u is";
-    return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${kept ? "accepted" : "rejected"}`;
+    const accepted = d.verdict === "accepted";
+    if (d.u === null) return accepted ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
+    if (accepted && certain(d) && chain) return "p ≥ q: accepted whatever u is";
+    return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${accepted ? "accepted" : "rejected"}`;
   },
   // The same for a card, where the numbers already have their labels.
   cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["pending", "waits for the target"];
     if (state === "lit") return ["checked", "p is known, to be decided"];
     if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
-    const kept = d.verdict === "accepted";
-    const word = kept ? "accepted" : "rejected";
-    if (d.u === null) return [word, kept ? "the target's first choice too" : "the target's first choice is another"];
-    if (kept && certain(d) && chain) return [word, "p ≥ q, whatever u is"];
+    const accepted = d.verdict === "accepted";
+    const word = accepted ? "accepted" : "rejected";
+    if (d.u === null) return [word, accepted ? "the target's first choice too" : "the target's first choice is another"];
+    if (accepted && certain(d) && chain) return [word, "p ≥ q, whatever u is"];
     return [word, compared(d, chain ? "p/q" : "acceptance", " ")];
   },
   settled(kind, greedy) {

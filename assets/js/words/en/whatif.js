@@ -16,7 +16,7 @@ export const WHATIF_EN = {
     title: "… the random number had been another?",
     label: "u, the random number",
     how: "Drag u (with a keyboard: focus it and use the arrow keys). The token is accepted while u is in the coloured part, below p/q.",
-    kept: (u, t) => `${compared({ u, threshold: t, verdict: "accepted" }, "p/q")}: the token is accepted.`,
+    accepted: (u, t) => `${compared({ u, threshold: t, verdict: "accepted" }, "p/q")}: the token is accepted.`,
     rejected: (u, t) =>
       `${compared({ u, threshold: t, verdict: "rejected" }, "p/q")}: the token is rejected, and what follows it is never tested.`,
     certain: (t) => `p/q = ${times(t)} is at least 1: the token is accepted whatever u is.`,
@@ -25,14 +25,14 @@ export const WHATIF_EN = {
     impossible: "q is 0 here: this token would never have been drafted.",
     rule: "This run verified the draft by another rule; here it is the standard one, token by token.",
   },
-  laws: {
+  pair: {
     title: "… the models gave other probabilities?",
     how:
       "Drag the end of a bar (with a keyboard: focus it and use the arrow keys); the others share the rest. " +
       "Solid: min(p, q). Hatched: q above p. Outlined: p above q.",
     head: ["token", "target p over draft q", "accepted + resampled = p", "error"],
     others: "all others",
-    slider: (law, token) => `${law === "p" ? "Target p" : "Draft q"} of ${token}`,
+    slider: (which, token) => `${which === "p" ? "Target p" : "Draft q"} of ${token}`,
     sliderValue: (x) => percent(x),
     identity: sumText,
     identityError: (x) => (x < 5e-16 ? "0" : x.toExponential(0)),

@@ -22,7 +22,7 @@ export const LESSON_RU = {
   predict: {
     ask: (text, p, q) =>
       `Примет ли целевая модель ${quoted(text, "«»")}? Черновик дал ему q = ${probLong(q)}, целевая модель даёт p = ${probLong(p)}.`,
-    kept: "Будет принят",
+    accepted: "Будет принят",
     rejected: "Будет отклонён",
     right: "Вы угадали.",
     wrong: "Вышло иначе.",

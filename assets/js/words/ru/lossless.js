@@ -23,7 +23,7 @@ export const LOSSLESS_RU = {
   editorHow: "Двигайте конец полосы (на клавиатуре — стрелками). Остальные растут или убывают так, что сумма остаётся равной 1.",
   sub: "Сплошное — min(p, q). Штриховка — q больше p, предлагается слишком часто. Контур — p больше q, предлагается слишком редко.",
   head: ["токен", "p целевой над q черновика", "принято + выбрано заново = p", "округление"],
-  slider: (law, token, x) => `${law === "p" ? "p целевой модели" : "q черновика"} для ${token}`,
+  slider: (which, token) => `${which === "p" ? "p целевой модели" : "q черновика"} для ${token}`,
   sliderValue: (x) => percents(Number((100 * x).toFixed(0))),
   identity: sumText,
   identityError: (e) =>
@@ -70,7 +70,7 @@ export const LOSSLESS_RU = {
     histogram: "Что вышло, рядом с p", table: "Таблицей",
     histogramHead: ["токен", "p", "вышло", "95 % при выборке из p", "точное распределение этого правила"],
     histogramLabel: (rule, n) => `Доли токенов после ${after(n)}, ${rule}, рядом с p`,
-    wrong: "точное распределение этого правила", kept: "принято", resampled: "выбрано заново", pMark: "p", band: "95 % при выборке из p",
+    wrong: "точное распределение этого правила", accepted: "принято", resampled: "выбрано заново", pMark: "p", band: "95 % при выборке из p",
     distance: "Расстояние до p, пока раунды копятся",
     distanceSub:
       "Половина суммы всех разностей ([[total variation|полная вариация]]), обе оси в степенях десяти. " +
@@ -102,7 +102,7 @@ export const LOSSLESS_RU = {
     live: "то, что сейчас на первой вкладке", noRuns: "Записей здесь ещё нет.", others: "все прочие",
     name: RUN_NAME_RU,
     context: "После", choose: (r, of) => `раунд ${r} из ${of}`,
-    positionLabel: (token, verdict) => `${token}: ${verdict}`,
+    positionLabel: (token, state) => `${token}: ${state}`,
     verdict: { accepted: "принят", rejected: "отклонён", not_reached: "не проверен" },
     sentence: (overlap, n) => `Пересечение распределений на этой позиции — ${probLong(overlap)}: с такой вероятностью токен черновика здесь примут.`,
     greedy: "Температура 0: каждое распределение целиком на одном токене, случайного нет. Больше видно в записи с температурой больше 0.",

@@ -3,7 +3,7 @@ import { fixed, inRussian, lower, percent, plural, ratio, upTo } from "../../pag
 import { GLOSSARY_RU } from "./glossary.js";
 
 const { secs } = inRussian;
-export const METHOD_NAMES_RU = {
+const METHOD_NAMES_RU = {
   draft: "Модель-черновик (draft model)",
   eagle: "EAGLE",
   medusa: "Medusa",
@@ -15,7 +15,7 @@ export const METHOD_NAMES_RU = {
   plain: "Обычная генерация",
 };
 // Простое слово для каждого, рядом с названием.
-export const METHOD_HINTS_RU = {
+const METHOD_HINTS_RU = {
   draft: "маленькая модель",
   eagle: "один обученный слой",
   medusa: "несколько обученных голов",
@@ -26,7 +26,7 @@ export const METHOD_HINTS_RU = {
   "early-exit": "свои слои",
   plain: "никто не предлагает",
 };
-export const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
+const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
 export const RUN_NAME_RU = (r) => `${EXAMPLE_NAMES_RU[r.example] ?? r.example} · ${METHOD_NAMES_RU[r.method] ?? r.method}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} МБ`;
 
@@ -137,11 +137,11 @@ export const METHODS_RU = {
   size: (bytes) => `Здесь: ${mb(bytes)} весов.`,
   none: "Записи с ним здесь ещё нет.",
   figure(r) {
-    const kept = r.tested
+    const accepted = r.tested
       ? `, принято ${percent(r.accepted / r.tested)} проверенных (${r.accepted} из ` +
         `${r.tested}${r.several ? ", на одной позиции несколько кандидатов, принят может быть один" : ""})`
       : "";
-    return r.ratio === null ? `ускорение не измерено${kept}` : `${ratio(r.ratio)} обычной скорости${kept}`;
+    return r.ratio === null ? `ускорение не измерено${accepted}` : `${ratio(r.ratio)} обычной скорости${accepted}`;
   },
   slower: (r) =>
     r.ratio !== null && r.ratio < 1

@@ -60,19 +60,19 @@ export const RU = {
   untested: { passed: "на его позиции принят другой", branch: "его ветвь не принята" },
   verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `не проверен: ${d.untested ? RU.untested[d.untested] : "отклонён один из токенов перед ним"}`;
-    const kept = d.verdict === "accepted";
-    if (d.u === null) return kept ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отклонён";
-    if (kept && certain(d) && chain) return "p ≥ q: принят при любом u";
-    return `${compared(d, chain ? "p/q" : "вероятность принятия")}: ${kept ? "принят" : "отклонён"}`;
+    const accepted = d.verdict === "accepted";
+    if (d.u === null) return accepted ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отклонён";
+    if (accepted && certain(d) && chain) return "p ≥ q: принят при любом u";
+    return `${compared(d, chain ? "p/q" : "вероятность принятия")}: ${accepted ? "принят" : "отклонён"}`;
   },
   cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["ждёт", "целевую модель"];
     if (state === "lit") return ["проверен", "p известна, решения ещё нет"];
     if (d.verdict === "not_reached") return ["не проверен", d.untested ? RU.untested[d.untested] : "стоит за отклонённым"];
-    const kept = d.verdict === "accepted";
-    const word = kept ? "принят" : "отклонён";
-    if (d.u === null) return [word, kept ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
-    if (kept && certain(d) && chain) return [word, "p ≥ q, при любом u"];
+    const accepted = d.verdict === "accepted";
+    const word = accepted ? "принят" : "отклонён";
+    if (d.u === null) return [word, accepted ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
+    if (accepted && certain(d) && chain) return [word, "p ≥ q, при любом u"];
     return [word, compared(d, chain ? "p/q" : "вероятности", " ")];
   },
   settled(kind, greedy) {
