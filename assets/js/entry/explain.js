@@ -13,8 +13,8 @@ export function gradioExplain(element, props, watch, trigger) {
   // The value outlives a change of language: what was measured on this machine stays.
   function draw() {
     view?.hide?.();
-    const { runs, sizes, tuned } = props;
-    view = MOUNTS[kind](root, { runs, sizes, tuned, words: words()[kind], measure: () => trigger("submit") });
+    const { runs, order, sizes, tuned } = props;
+    view = MOUNTS[kind](root, { runs, order, sizes, tuned, words: words()[kind], measure: () => trigger("submit") });
     view.update?.(props.value ?? "");
     if (seen) view.refresh?.();
   }

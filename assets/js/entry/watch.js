@@ -2,6 +2,7 @@
 import { players } from "../page/players.js";
 import { openTab } from "../page/tabs.js";
 import { mount } from "../watch/player.js";
+import { keepHints } from "../watch/hints.js";
 import { createChooser } from "../watch/recordings.js";
 import { address, present } from "./address.js";
 import { linkToShare, onLanguage, openPage, words } from "./language.js";
@@ -84,5 +85,6 @@ export function gradioPlayer(element, props, watch, trigger) {
   chooser = createChooser({ runs: props.runs, prompts: props.prompts ?? {}, player, words, decoding: running, sync });
   watch("value", () => player().update(props.value ?? ""));
   onLanguage(() => redraw(player(), draw));
+  onLanguage(keepHints("method", () => words().methods.hints));
   new MutationObserver(() => player().recolour()).observe(document.body, { attributes: true, attributeFilter: ["class"] });
 }

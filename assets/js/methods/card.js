@@ -28,7 +28,7 @@ export function methodCard(words, method, runs, bytes, report) {
   const recordings = runs.length ? runs.map((run) => recording(words, run)) : [el("li", { class: "ss-sub", text: words.none })];
   const papers = c ? [el("dt", { text: l.paper }), el("dd", { class: "ss-papers" }, ...c.papers.map((text) => el("p", { text })))] : [];
   return el("article", { class: "ss-method", "data-method": method, "aria-label": name },
-    el("h3", { text: name }),
+    el("h3", {}, name, words.hints[method] ? el("small", { text: words.hints[method] }) : null),
     el("dl", {},
       ...facts.flatMap(([term, sentence]) => entry(term, ...rich(words.glossary, sentence))),
       ...entry(l.here, el("ul", { class: "ss-here" }, ...recordings)),

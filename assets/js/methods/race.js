@@ -108,7 +108,8 @@ class Race {
     this.#lanes = [];
     this.differ.hidden = new Set(all.map((x) => settings(x.trace.run ?? {}))).size === 1;
     say(this.status, all.some((x) => x.plain) ? "" : this.w.noPlain);
-    const options = all.map((x) => ({ value: x.key, text: x.lane.name, checked: !this.#off.has(x.key) }));
+    const attrs = (x) => ({ title: this.words.hints[x.key] ?? null });
+    const options = all.map((x) => ({ value: x.key, text: x.lane.name, checked: !this.#off.has(x.key), attrs: attrs(x) }));
     const pick = (key, on) => this.#showMethod(key, on);
     this.methods.replaceChildren(...choiceNodes({ legend: this.w.methods, type: "checkbox", options, pick }));
     this.body.hidden = false;

@@ -1,7 +1,7 @@
 // The recordings of the Watch tab: a chip shows its recording, and the controls say what the recording that is shown was made with.
 import { plainText } from "../page/glossary.js";
 import { cleanRuns, runText } from "../trace/runs.js";
-import { capital, lower } from "../page/numbers.js";
+import { lower } from "../page/numbers.js";
 import { finite } from "../trace/trace.js";
 
 // Pure: the recording of this example with this method, or null.
@@ -35,10 +35,10 @@ export const settingsOf = (run, method, details) =>
       .map((d) => [d.name, run.settings[d.name]]),
   );
 
-// What a method proposes, with its name before it. Plain decoding's sentence begins with the name.
+// What a method proposes, with its name before it.
 function methodSentence(method, words) {
   const what = plainText(words.cards[method]?.proposes ?? "");
-  return what && method !== "plain" ? `${capital(words.names[method] ?? method)}: ${lower(what)}` : what;
+  return what ? `${words.names[method] ?? method}: ${lower(what)}` : "";
 }
 
 // player(): the one in the Watch tab. words(): in the page's language now. decoding(): whether a live run is in progress. sync(): makes the

@@ -20,7 +20,7 @@ export const LESSON_EN = {
   noRuns: "There are no recorded runs on this server, so the lesson has nothing to show.",
   finished: "All ten are done. You can now say why it is faster, why nothing is lost, and when it does not pay.",
   predict: {
-    ask: (text, p, q) => `Will the target accept ${quoted(text)}? The draft gave it q = ${probLong(q)}, the target gives it p = ${probLong(p)}.`,
+    ask: (text, p, q) => `Will ${quoted(text)} be accepted? The draft gave it q = ${probLong(q)}, the target gives it p = ${probLong(p)}.`,
     accepted: "It is accepted",
     rejected: "It is rejected",
     right: "You were right.",
@@ -35,83 +35,86 @@ export const LESSON_EN = {
   quiz: { where: (n) => `It is in step ${n}.`, again: "Not quite: read it once more and choose again.", right: "Right." },
   steps: {
     pass: {
-      title: "Guess ahead, check at once",
+      title: "Draft ahead, verify at once",
       text:
-        "Something small and quick, the [[draft]], writes a few tokens ahead. Then the [[target]] looks at all of them in a single [[pass]]. " +
-        "One pass for one token would be [[plain decoding]].",
-      task: "Step forward (the button to the right of Play, or the → key if you have keys) until the target's one pass lights up all drafts.",
-      done: "That one pass took hardly longer than a pass for one token. This is where the time is won.",
+        "Something small and fast makes the [[draft]]: it guesses a few tokens ahead. " +
+        "Then the [[target]] looks at all of them in a single [[pass]]. One pass for each token would be [[plain decoding]].",
+      task:
+        "Step forward (the button to the right of Play, or the → key if you have keys) " +
+        "until the target's one pass lights up all drafted tokens.",
+      done: "That one pass took hardly longer than a pass for one token. This is where time is saved.",
     },
     predict: {
       title: "Will it be accepted?",
       text:
         "The pass has computed [[p]], the chance that the target gives to each drafted token; [[q]] is the chance that the draft gave it. " +
-        "A random number [[u]], as likely anywhere between 0 and 1, decides: the token is accepted if u lies below p/q.",
+        "A uniform random number [[u]] between 0 and 1 decides: the token is accepted if u is below p/q, " +
+        "so its [[acceptance probability]] is min(1, p/q).",
       task: "Predict, then see.",
-      done: "A token the target likes as much as the draft did is always accepted; one it likes half as much is accepted half of the time.",
+      done: "With p as large as q a token is always accepted; with p half of q it is accepted half of the time.",
     },
     bonus: {
-      title: "A whole draft is accepted",
+      title: "The whole draft is accepted",
       text:
-        "If every draft is accepted, the pass has already computed the target's [[distribution|distribution (the chance of each token)]] for " +
-        "the token behind them. It is drawn for nothing: the [[bonus]].",
+        "If every drafted token is accepted, the pass has also computed the target's " +
+        "[[distribution|distribution (the chance of each token)]] for the token after them. " +
+        "That token is drawn at no cost: the [[bonus]].",
       task: "Find a round that ended with a bonus. The bars under the text are rounds; green at the top is a bonus.",
-      done: "So a round of k drafts can yield k + 1 tokens for one pass.",
+      done: "So a round of k drafted tokens can yield k + 1 tokens for one pass.",
     },
     replaced: {
       title: "A rejection ends the round",
       text:
-        "Everything behind a [[rejected]] token was written as its continuation and is thrown away, [[not reached|never tested]]. " +
-        "In place of the rejected token another is [[resampled]], drawn from the [[residual]]: " +
-        "what p has over q, max(0, p − q), rescaled to sum to 1.",
+        "All tokens after a [[rejected]] one were drafted as its continuation; they are dropped, [[not reached|never tested]]. " +
+        "In place of the rejected token another is [[resampled]], drawn from the [[residual]]: max(0, p − q), rescaled to sum to 1.",
       task: "Find a round with a rejection and choose the rejected token or the one that replaced it.",
-      done: "Even then the round yields one token that the target stands for: it is never worse off than plain decoding in tokens.",
+      done: "Even such a round yields one token of the target's: never fewer tokens than plain decoding.",
     },
     certain: {
-      title: "When the dice do not matter",
+      title: "When u does not matter",
       text:
-        "Where p ≥ q the ratio p/q is at least 1, and no [[u]] can be above it. " +
-        "The token was drafted less often than the target would write it; what is missing lies in the [[residual]].",
-      task: "Find a tested draft with p ≥ q and choose it.",
-      done: "The draft was too shy here, never too bold. What it gave too little of, p − q, is made good by the residual after a rejection.",
+        "Where p ≥ q the ratio p/q is at least 1, and no [[u]] is above it. " +
+        "The token was drafted less often than the target would write it; the [[residual]] holds the difference.",
+      task: "Find a tested token with p ≥ q and choose it.",
+      done: "The draft gave this token too little, p − q. After a rejection the residual makes up for it.",
     },
     reject: {
-      title: "Let the dice fall otherwise",
-      text: "Here is a token that was accepted although p < q. Under “What if”, u is drawn as a slider, the coloured part reaches to p/q.",
+      title: "Another random number",
+      text: "Here is a token that was accepted although p < q. Under “What if”, u is a slider, and the coloured part reaches to p/q.",
       task: "Drag u until this token is rejected.",
-      done: "The same models, another throw, another outcome. What is exact is not the single text but the chance of each.",
+      done: "The same models with another u decide otherwise. Exact is the chance of each text, not the single text.",
     },
     roll: {
       title: "Nothing is lost",
       text:
-        "Accepted drafts give min(p, q) of each token. The rest comes from the [[residual]], which holds precisely what is missing. " +
+        "Accepted tokens give min(p, q) of each token. The [[residual]] gives exactly the rest. " +
         "Together they are p.",
       task:
-        "Under “What if”, roll this place 1,000 times and compare the bars with the marks of p. " +
-        "The whiskers show where 95 % of honest counts fall.",
+        "Under “What if”, draw 1,000 times at this position and compare the bars with the marks of p. " +
+        "The whiskers show where 95 % of the counts fall if tokens are drawn from p itself.",
       done:
-        "Whatever q is, what keeps the bars off p is chance alone, and the more rolls, the less of it is left. " +
+        "Whatever q is, the bars differ from p by chance alone, and the more draws, the less. " +
         "This is why the output has exactly the target's distribution.",
     },
     agree: {
       title: "A better draft",
-      text: "The chance that a draft is accepted is the [[overlap]], Σ min(p, q). A better draft has a q closer to p.",
+      text: "The chance that a drafted token is accepted is the [[overlap]], Σ min(p, q). A better draft has a q closer to p.",
       task:
         "Under “What if”, pull the bars of q to where p ends until the overlap is at least 0.95. " +
         "Begin with the bar that is furthest off; each pull rescales the others.",
-      done: "Quality of the draft changes the speed and nothing else.",
+      done: "The quality of the draft changes the speed and nothing else.",
     },
     length: {
       title: "When it no longer pays",
       text:
-        "A pass over a few tokens costs little more than a pass over one because most of it is spent once for all of them, " +
-        "above all the reading of the weights. That ends when the arithmetic for the tokens takes longer than what is spent once: " +
-        "with many drafts, or where a server writes for many people in the same pass. " +
-        "Then each further draft costs, but is accepted more and more seldom: all before it must be accepted too.",
+        "A pass over a few tokens costs little more than a pass over one: most of it is spent once for all of them, " +
+        "above all on reading the weights. That ends when the arithmetic for the tokens takes longer than the reading: " +
+        "with a long draft, or where a server writes for many people in the same pass. " +
+        "Then each further drafted token costs time, but is accepted more and more seldom: all tokens before it must be accepted too.",
       task:
-        "Under “What if”, make it slower than plain decoding: more drafts, a pass fuller with other requests, or both, " +
+        "Under “What if”, make it slower than plain decoding: a longer draft, a pass filled by other requests, or both, " +
         "until the bar you have chosen is red.",
-      done: "A round now costs more plain steps than it yields tokens. A poor or a slow draft does the same. Then one drafts less, or not at all.",
+      done: "A round now costs more plain steps than it yields tokens. So does a poor or a slow draft. Then draft less, or not at all.",
     },
     quiz: { title: "Say it yourself", text: "Four questions, from this page alone.", task: "Answer all four.", done: "That is all there is to it." },
   },
@@ -128,21 +131,21 @@ export const LESSON_EN = {
     {
       ask: "Why is the distribution of the output (the chance of each token) unchanged?",
       options: [
-        "Because drafts are only accepted where both models agree on the best token.",
-        "Accepted drafts give min(p, q), the residual gives what p has beyond it: together p.",
+        "Because a token is accepted only where both models have the same first choice.",
+        "Accepted tokens give min(p, q), the residual gives the rest of p: together p.",
         "It is changed a little, but nobody notices.",
       ],
       right: 1,
     },
     {
       ask: "When does it not pay?",
-      options: ["When the text is long.", "When the temperature is 0.", "When too few drafts are accepted, or drafting and checking cost too much."],
+      options: ["When the text is long.", "When the temperature is 0.", "When too few tokens are accepted, or drafting and verifying cost too much."],
       right: 2,
     },
     {
       ask: "What is the residual?",
       options: [
-        "What p has over q, rescaled to 1; drawn from after a rejection.",
+        "max(0, p − q), rescaled to 1; after a rejection a token is drawn from it.",
         "The tokens that were never tested.",
         "The time left at the end of a round.",
       ],

@@ -11,10 +11,10 @@ export const LOSSLESS_EN = {
   glossary: GLOSSARY_EN,
   title: "Nothing is lost: what comes out follows the target's distribution (the chance of each token) exactly",
   lead:
-    "A small model guesses, and yet every token comes out with the chance that the [[target]] alone would give it. Not nearly: exactly. " +
-    "The rule is short. Draw a guess from [[q]]. Accept it with the chance min(1, p/q). " +
-    "If it is not accepted, draw once from the [[residual]] instead. " +
-    "Below you can pull at both distributions and watch why it works, then try to break it.",
+    "A small model drafts, and yet every token comes out with exactly the chance that the [[target]] alone would give it. " +
+    "The rule is short. Draw a token from [[q]]. Accept it with probability min(1, p/q). " +
+    "If it is rejected, draw one from the [[residual]] instead. " +
+    "Below you can change both distributions and watch why it works, then try to break it.",
   presets: {
     label: "Start from",
     agree: "they agree",
@@ -27,7 +27,7 @@ export const LOSSLESS_EN = {
   count: "Tokens", fewer: "One token fewer", more: "One token more",
   editorHow:
     "Drag the end of a bar (with a keyboard: focus it and use the arrow keys). The others shrink or grow so that each distribution still sums to 1.",
-  sub: "Solid: the part both agree on. Hatched: drafted too eagerly. Outlined: still owed by the target.",
+  sub: "Solid: min(p, q). Hatched: q above p, drafted too often. Outlined: p above q, drafted too seldom.",
   head: ["token", "target p over draft q", "accepted + resampled = p", "rounding"],
   slider: (which, token) => `${which === "p" ? "Target p" : "Draft q"} of ${token}`,
   sliderValue: (x) => `${(100 * x).toFixed(0)} percent`,
@@ -40,57 +40,57 @@ export const LOSSLESS_EN = {
           .replace("e-", "·10⁻")
           .replace(/⁻(\d+)/, (_, d) => "⁻" + Array.from(d, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")),
   identitySentence: (overlap, error) =>
-    `A guess is accepted with the chance Σ min(p, q) = ${probLong(overlap)}; otherwise, with the chance ${probLong(1 - overlap)}, ` +
-    "the [[residual]] is drawn from. Accepted and resampled together are p for every token; " +
+    `A drafted token is accepted with probability Σ min(p, q) = ${probLong(overlap)}; otherwise, with probability ` +
+    `${probLong(1 - overlap)}, one is drawn from the [[residual]]. Accepted and resampled together are p for every token; ` +
     (error === "0"
       ? "nothing is lost to rounding here."
-      : `the last column is not the rule's but this computer's rounding, at most ${error} here: it keeps 16 digits.`),
-  noResidual: "The two distributions are the same: every guess is accepted and no residual is needed.",
+      : `the last column is no error of the rule but the rounding of this computer, at most ${error} here: it keeps 16 digits.`),
+  noResidual: "The two distributions are the same: every drafted token is accepted and no residual is needed.",
 
   dice: { title: "Try it: draw, and compare with p",
     lead:
-      "Each round drafts from q, throws the dice for the test, and redraws if it must. Bars: what came out, accepted and resampled. " +
-      "The upright line: p. Whisker: where 95 % of honest counts would lie.",
-    rule: "Rule", n: "Rounds", draw: (n) => `Draw ${big(n)}`, stop: "Stop", seed: "Seed", reseed: "Other dice",
-    rules: { right: "the right rule", greedy: "draft greedily, but keep q", target: "redraw from p", threshold: "accept only if p ≥ q" },
+      "Each round drafts a token from q, tests it with a random number, and resamples after a rejection. " +
+      "Bars: what came out, accepted and resampled. Upright line: p. Whisker: 95 % of the counts if tokens are [[draws from p|drawn from p]].",
+    rule: "Rule", n: "Rounds", draw: (n) => `Draw ${big(n)}`, stop: "Stop", seed: "Seed", reseed: "Another seed",
+    rules: { right: "the right rule", greedy: "draft greedily, but test with q", target: "resample from p", threshold: "accept only if p ≥ q" },
     why: {
       right:
-        "A token comes out in two ways: as an accepted guess, with the chance q · min(1, p/q) = min(p, q), or out of the [[residual]], " +
-        "which holds precisely what is then missing. The sum is p, whatever q was. A bad draft costs time, never truth.",
+        "A token comes out in two ways: as an accepted one, with probability q · min(1, p/q) = min(p, q), or from the [[residual]], " +
+        "which holds exactly the rest. The sum is p, whatever q is. A bad draft costs time and changes nothing else.",
       greedy:
-        "Broken: the draft always offers its favourite, but the test still divides by q as if it had been drawn from q. " +
-        "The favourite is offered too often and its accepted part is too large. Right would be q = 1 for the token that is offered.",
+        "Broken: the draft always proposes its first choice, but the test still divides by q as if the token had been drawn from q. " +
+        "The first choice is proposed too often, and too much of it is accepted. Right would be q = 1 for the proposed token.",
       target:
         "Broken: after a rejection it draws from p, not from the [[residual]]. " +
-        "What both distributions agree on has already had its turn as an accepted guess; drawing from p gives it a second turn. " +
+        "The common part min(p, q) has already come out as accepted tokens; a draw from p gives it once more. " +
         "Tokens that the draft likes come out too often.",
       threshold:
-        "Broken: it accepts a guess only where p ≥ q, without dice. " +
-        "Tokens of which the draft is too fond are never accepted, and the residual does not hold them either: they never come out at all.",
+        "Broken: it accepts a token only where p ≥ q, without a random number. " +
+        "Tokens with q above p are never accepted, and the residual does not hold them either: they never come out at all.",
     },
     histogram: "What came out, beside p", table: "As a table",
-    histogramHead: ["token", "p", "came out", "95 % of honest counts", "this rule's exact distribution"],
+    histogramHead: ["token", "p", "came out", "95 % if drawn from p", "this rule's exact distribution"],
     histogramLabel: (rule, n) => `Shares of the tokens after ${big(n)} rounds with ${rule}, beside p`,
-    wrong: "this rule's exact distribution", accepted: "accepted", resampled: "resampled", pMark: "p", band: "95 % of honest draws",
+    wrong: "this rule's exact distribution", accepted: "accepted", resampled: "resampled", pMark: "p", band: "95 % if drawn from p",
     distance: "Distance to p while the rounds add up",
     distanceSub:
-      "Half the sum of all differences ([[total variation]]), both axes by powers of ten. Honest dice fall along 1/√N and stay in the band.",
+      "Half the sum of all differences ([[total variation]]), both axes by powers of ten. Draws from p fall along 1/√N and stay in the band.",
     distanceLabel: (rows) => `Distance to p against the number of rounds. ${rows.join(" ")}`,
-    distanceHead: ["rule", "rounds", "distance to p", "95 % of honest runs"],
+    distanceHead: ["rule", "rounds", "distance to p", "95 % if drawn from p"],
     distanceRow: (rule, n, d) => `${rule}: ${two(d)} after ${big(n)} rounds.`,
-    axisN: "rounds", expected: "1/√N", floor: (rule, d) => `${rule}: never below ${probLong(d)}`, bandWord: "95 % of honest runs",
+    axisN: "rounds", expected: "1/√N", floor: (rule, d) => `${rule}: never below ${probLong(d)}`, bandWord: "95 % if drawn from p",
     verdict(s) {
       const [d, most] = apart(s.d, s.band[1], two, two);
-      const head = `After ${big(s.n)} rounds the distance to p is ${d}. 95 of 100 honest runs of draws from p give ${two(s.band[0])} to ${most}: `;
-      if (s.rule === "right") return head + (s.d <= s.band[1] ? "nothing but dice." : "one honest run in forty lies above; try other dice.");
-      if (s.wrong < 1e-9) return head + "with these two distributions even this broken rule happens to be right. Pull a bar and it is not.";
+      const head = `After ${big(s.n)} rounds the distance to p is ${d}. 95 of 100 runs of draws from p give ${two(s.band[0])} to ${most}: `;
+      if (s.rule === "right") return head + (s.d <= s.band[1] ? "nothing but chance." : "one run in forty lies above; try another seed.");
+      if (s.wrong < 1e-9) return head + "with these two distributions even this broken rule happens to be right. Pull a bar, and it is not.";
       const more = `In the long run it draws ${s.token} ${points(s.off)} too ${s.off > 0 ? "often" : "seldom"}.`;
       return head + (s.d > s.band[1] ? `this is not p. ${more}` : `not enough rounds to see it yet. ${more}`);
     },
   },
   real: { title: "The same on a real position",
     lead:
-      "Here p and q are no toy: they are the two distributions that met at one place of a real run. " +
+      "Here p and q are the two distributions at one position of a real run. " +
       "All tokens that the record does not list are one category, with the overlap that was recorded for them.",
     run: "Run",
     round: "Round",
@@ -103,35 +103,34 @@ export const LOSSLESS_EN = {
     context: "After", choose: (r, of) => `round ${r} of ${of}`,
     positionLabel: (token, state) => `${token}: ${state}`,
     verdict: { accepted: "accepted", rejected: "rejected", not_reached: "never tested" },
-    sentence: (overlap, n) =>
-      `At this place both distributions agree on ${probLong(overlap)} of the chance: so often would a guess be accepted here.`,
+    sentence: (overlap, n) => `At this position the overlap is ${probLong(overlap)}: with this probability a token drafted here is accepted.`,
     greedy:
-      "Temperature 0: each distribution stands on one token, so there is nothing left to chance. Choose a run with temperature for a richer picture.",
-    broken: "For the broken rules all others count as one token.",
+      "Temperature 0: each distribution has all on one token, and nothing is random. A run with a temperature above 0 shows more.",
+    broken: "The broken rules take all others for one token.",
     head: ["token", "target p over draft q", "accepted + resampled = p", "rounding"],
   },
   questions: [
     [
       "What is the residual?",
-      "Take p and cut away what both distributions agree on. What is left of p, max(0, p − q), is what the drafts cannot deliver: " +
-        "tokens the draft proposes too seldom. Rescaled to sum to 1, that is the [[residual]]. " +
-        "It is drawn from after a rejection only, and rejections happen precisely as often as that mass is missing: 1 − [[overlap]].",
+      "Take p and subtract what both distributions share. The rest of p, max(0, p − q), is what the draft gives too seldom. " +
+        "Rescaled to sum to 1, that is the [[residual]]. " +
+        "A token is drawn from it only after a rejection, and a rejection has exactly the probability that is missing: 1 − [[overlap]].",
     ],
     [
       "Why must the first rejection stop the round?",
-      "Every later draft was written as the continuation of the rejected token. " +
-        "With another token in its place the text before them is another one, and the target's distributions that the same [[pass]] computed for " +
+      "Every later token was drafted as the continuation of the rejected one. " +
+        "With another token in its place the text before them has changed, and the target's distributions that the same [[pass]] computed for " +
         "them do not belong to this text. They are never tested; the next [[round]] drafts again from the new text.",
     ],
     [
-      "Why is the bonus free?",
-      "The pass that checks k drafts also computes the target's distribution behind the last of them. " +
+      "Why does the bonus cost nothing?",
+      "The pass that verifies k drafted tokens also computes the target's distribution after the last of them. " +
         "If all are accepted, that distribution is ready, and one more token is drawn from [[p]] itself. " +
         "Nothing was drafted there, so nothing needs testing.",
     ],
     [
-      "Does a bad draft hurt?",
-      "Only the clock. Set q as far from p as you like: the overlap shrinks, more is resampled, and the sum is still p. " +
+      "Does a bad draft do harm?",
+      "Only to the speed. Set q as far from p as you like: the overlap shrinks, more is resampled, and the sum is still p. " +
         "A poor draft makes a slow run, not another distribution.",
     ],
   ],

@@ -11,7 +11,7 @@ export const SHARE_EN = {
   linkNone: "A link can name a recording only. Save this run, or the page with it, and pass the file on.",
   linkCopied: "The link is copied: it opens this recording at this step.",
   commandCopied: "The command is copied: it makes this run again.",
-  commandNone: "This run says neither its prompt nor its ids: there is no command for it.",
+  commandNone: "This run has neither its prompt nor its token ids: there is no command for it.",
   copyFailed: "The browser did not allow copying; here it is to copy by hand:",
   opened: (name) => `${name} is open. It stays in this browser.`, saved: "Saved by the browser as a file.",
   errors: {

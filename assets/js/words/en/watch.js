@@ -22,62 +22,63 @@ export const EN = {
     hidden: "not drafted yet",
   },
   mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "drafted, and in the text"], ["recovered", "after a rejection"], ["bonus", "behind a draft accepted to its end"],
+  legend: [["accepted", "from the draft"], ["recovered", "after a rejection"], ["bonus", "after a fully accepted draft"],
     ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
 
   aria: {
     result: "Result",
     legend: "Legend: press an entry to single out its tokens in the text",
     filter: (kind) => `Show only what is ${kind} in the text`,
-    cards: "Tokens of this round, in the order in which they are tested",
+    cards: "Tokens of this round, in the order in which they are verified",
     text: "Generated text, token by token",
   },
   soFar: (x, r) => `${x} up to round ${r}`,
-  given: "Given:", prompt: "Prompt:", allWords: "All words",
+  given: "Given:", prompt: "Prompt:", allWords: "All terms",
   offlineNote: "Saved from Specscope: one recorded run, no connection needed.",
   settingsTitle: "Settings of this method",
   settings: {
     tree: [
       "Shape of the draft",
-      "chain: one line of guesses. auto: more branches where the draft is unsure. 3x2x1: three guesses for the next token, two behind each, then one",
+      "chain: one token after another. auto: more branches where the draft is unsure. " +
+        "3x2x1: three candidates for the next token, two after each, then one",
     ],
-    vocab: ["Vocabulary", "intersect: draft also with another tokenizer"],
-    tree_tokens: ["Guesses a round", "in a tree, all branches together"],
-    tree_depth: ["How far ahead", "levels of a tree, where its shape does not say it"],
-    tree_top_k: ["Branches", "guesses that may follow one guess"],
-    exit_layer: ["Layers of the draft", "a number, or a fraction of all"],
-    skip_layers: ["Layers left out", "instead of an exit: 8-20,24"],
-    confidence: ["Stop below", "end the draft behind a token less likely than this"],
-    ngram_max: ["Longest match", "tokens looked for, tried first"],
-    ngram_min: ["Shortest match", "tokens that count as a match"],
-    lookup_match: ["Which match", "the first in the text, or the most recent"],
-    suffix_confidence: ["Stop below", "end the draft where its estimate falls below this"],
-    lookup_min: ["Text before draft", "shortest match that goes before the draft model"],
+    vocab: ["Vocabulary", "intersect: a draft with another tokenizer, on the tokens both have"],
+    tree_tokens: ["Drafted tokens a round", "nodes of a tree; speculative_num_draft_tokens in SGLang"],
+    tree_depth: ["Depth of the tree", "levels, where the shape does not give them; speculative_num_steps in SGLang"],
+    tree_top_k: ["Branches of a node", "tokens that may follow one; speculative_eagle_topk in SGLang"],
+    exit_layer: ["Exit layer", "how many layers the draft runs: a number, or a fraction of all"],
+    skip_layers: ["Skipped layers", "instead of an exit layer: 8-20,24"],
+    confidence: ["Confidence threshold", "the draft ends after a token less likely than this"],
+    ngram_max: ["Longest n-gram", "tokens that must match, tried first; prompt_lookup_max in vLLM"],
+    ngram_min: ["Shortest n-gram", "fewest tokens that count as a match; prompt_lookup_min in vLLM"],
+    lookup_match: ["Which match", "of several: the first in the text, or the most recent"],
+    suffix_confidence: ["Confidence threshold", "the draft ends where its estimated probability falls below this"],
+    lookup_min: ["Shortest match before the draft", "tokens that must match for prompt lookup to go first"],
   },
 
-  untested: { passed: "another guess at its place was accepted", branch: "its branch was not accepted" },
-  // Whether a drafted token was accepted, the comparison first.
+  untested: { passed: "another token at its position was accepted", branch: "its branch was not accepted" },
+  // Whether a drafted token was accepted and why, the comparison first.
   verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
     const accepted = d.verdict === "accepted";
     if (d.u === null) return accepted ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
-    if (accepted && certain(d) && chain) return "p ≥ q: accepted whatever u";
+    if (accepted && certain(d) && chain) return "p ≥ q: accepted whatever u is";
     return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${accepted ? "accepted" : "rejected"}`;
   },
   // The same for a card, where the numbers already have their labels.
   cardVerdict(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["pending", "waits for the target"];
-    if (state === "lit") return ["checked", "p is known, not yet tested"];
+    if (state === "lit") return ["checked", "p is known, to be decided"];
     if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
     const accepted = d.verdict === "accepted";
     const word = accepted ? "accepted" : "rejected";
     if (d.u === null) return [word, accepted ? "the target's first choice too" : "the target's first choice is another"];
-    if (accepted && certain(d) && chain) return [word, "p ≥ q, whatever u"];
-    return [word, compared(d, chain ? "p/q" : "acceptance probability", " ")];
+    if (accepted && certain(d) && chain) return [word, "p ≥ q, whatever u is"];
+    return [word, compared(d, chain ? "p/q" : "acceptance", " ")];
   },
   settled(kind, greedy) {
-    if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from what p has over q"];
-    if (kind === "bonus") return ["bonus", greedy ? "the target's next first choice, free" : "drawn from p, free: the pass had already computed it"];
+    if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from the residual"];
+    if (kind === "bonus") return ["bonus", greedy ? "the target's next first choice, at no cost" : "drawn from p, which the pass had computed"];
     return ["plain", "the target alone: one pass, one token"];
   },
   tokenLabel(text, kind, d, extra) {
@@ -89,7 +90,7 @@ export const EN = {
   roundTitle(r, round, final, atLimit) {
     if (!round.drafted.length)
       return r === 0
-        ? "Round 0: the prompt is read, the first token falls out"
+        ? "Round 0: the target reads the prompt and writes the first token"
         : `Round ${r}: ${atLimit ? "one token left to the limit, so nothing was drafted" : "nothing drafted, one token from the target alone"}`;
     const n = (v) => round.drafted.filter((d) => d.verdict === v).length;
     const parts = [`${count(round.drafted.length)} drafted`];
@@ -121,14 +122,14 @@ export const EN = {
         `${quoted(d.text)}${d.q === null || d.q === 1 ? "" : ` with q = ${probLong(d.q)}`}${EN.unlikely(likelierDraft(round, s.drafted - 1))}`
       );
     }
-    if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafts at once`;
+    if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafted tokens at once`;
     if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · the round ends`;
-    if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected draft`;
+    if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected token`;
     if (e.kind === "bonus")
       return (
-        `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "every draft was accepted" : "a branch was accepted to its end"}, ` +
+        `${head} · ${round.drafted.every((d) => d.verdict === "accepted") ? "every drafted token was accepted" : "a whole branch was accepted"}, ` +
         `${quoted(e.text)} comes as a bonus`
       );
     return `${head} · the target alone writes ${quoted(e.text)}`;
@@ -137,9 +138,9 @@ export const EN = {
   speed: {
     measured: (x) =>
       x >= 1
-        ? "faster than plain decoding in this one run; both measured, one after the other"
-        : "of plain decoding's speed: slower here, in this one run; both measured, one after the other",
-    estimate: "times plain decoding's speed, by an estimate: plain decoding has not been timed beside this run, its step was timed earlier",
+        ? "faster than plain decoding in this one run; both were measured, one after the other"
+        : "of plain decoding's speed: slower here, in this one run; both were measured, one after the other",
+    estimate: "times plain decoding's speed, by an estimate: plain decoding was not timed beside this run, its step was timed earlier",
     none: "speed-up: shown once plain decoding has a time to compare with",
     plainRun: "no draft: this is plain decoding itself",
     badge: "estimate so far",
@@ -149,9 +150,9 @@ export const EN = {
     uneven: (quick, slow) => `The machine was busy: passes of one size took ${ms(quick)} to ${ms(slow)}. Take the ratio with care.`,
     whySlow: (c) => `Slower here, because a drafting round costs ${fixed(c.cost, 2)} plain steps and yields only ${fixed(c.yield, 2)} tokens.`,
   },
-  perRound: "tokens a drafting round: its accepted drafts and the one the target adds",
-  tested: (t) => (t.tested ? `of tested drafts accepted, ${t.accepted} of ${t.tested}` : "of tested drafts accepted"),
-  notTested: "drafts: plain decoding has none",
+  perRound: "tokens a drafting round: the accepted ones and one from the target",
+  tested: (t) => (t.tested ? `of tested tokens accepted, ${t.accepted} of ${t.tested}` : "of tested tokens accepted"),
+  notTested: "drafted tokens: plain decoding has none",
   perSecond: "tokens a second, the prompt's pass included",
   versus: (x) => `vs ${x} plain`,
 
@@ -159,27 +160,28 @@ export const EN = {
     title: (context) => ["Target p and draft q after", context],
     titleStart: "Target p and draft q for the first token", titleStartBonus: "Target p for the first token",
     titleBonus: (context) => ["Target p after", context],
-    sub: "Solid: the part both agree on. Hatched: drafted too eagerly. Outlined: still owed by the target.",
+    sub: "Solid: min(p, q). Hatched: q above p, drafted too often. Outlined: p above q, drafted too seldom.",
     subGreedy: "Temperature 0: all of p stands on the target's first choice, all of q on the draft's.",
-    subBonus: "No draft reached this position: the token is drawn from p itself.",
-    overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the one token drafted at this place is accepted, whichever it is.`,
-    overlapFirst: (n, x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the first of the ${n} tokens drafted at this place is accepted.`,
-    overlapAll: (n, x) => `Together these ${n} hold ${probLong(x)} of p: the chance that one of them is accepted.`,
+    subBonus: "Nothing was drafted at this position: the token is drawn from p itself.",
+    overlap: (x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the token drafted at this position is accepted.`,
+    overlapFirst: (n, x) => `Overlap Σ min(p, q) = ${probLong(x)}: the chance that the first of the ${n} tokens drafted here is accepted.`,
+    overlapAll: (n, x) => `These ${n} together have ${probLong(x)} of p: the chance that one of them is accepted.`,
     subListed: (texts) =>
-      `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here, one after the other, none of them by dice: each has q = 1 on itself.`,
+      `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here, one after the other and none at random: each has q = 1.`,
     left: (d, listed) =>
-      `u was compared with what the refusals before it had left of p, ${listed ? "rescaled to 1" : "over q"}: ${times(d.threshold)}.`,
+      "u was compared with the acceptance probability after the earlier rejections, " +
+      `${listed ? "the rest of p rescaled to 1" : "the rest of p over q"}: ${times(d.threshold)}.`,
     others: "all others", head: ["token", "target p over draft q", "residual"], headSingle: "target p",
-    residual: "What p has over q, rescaled to 1: the replacement is drawn from this.",
+    residual: "max(0, p − q), rescaled to 1: the replacement is drawn from it.",
     pin: "u·q",
     drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`,
     drawn: "drawn",
-    empty: "Choose a token to see both distributions at its place.",
+    empty: "Choose a token to see both distributions at its position.",
     caption: "Probabilities of the target and of the draft at this position",
     gap: (g) => `The target's first choice leads its second by ${fixed(g, 1)} in the logits.`,
     pinNote(d) {
       const [at, p] = apart(d.u * d.q, d.p, probLong, probLong), out = d.verdict === "rejected";
-      return `The pin stands at u·q = ${at}; ${out ? "beyond" : "inside"} p = ${p}, so the draft is ${out ? "rejected" : "accepted"}.`;
+      return `The pin stands at u·q = ${at}; ${out ? "beyond" : "inside"} p = ${p}, so the token is ${out ? "rejected" : "accepted"}.`;
     },
   },
   race: {
@@ -187,7 +189,7 @@ export const EN = {
     title: "Running speed-up",
     second: "s",
     measured: "Both runs measured one after the other on the same machine.",
-    estimate: "Plain decoding has not run: its line is an estimate from the calibrated step.",
+    estimate: "Plain decoding was not run: its line is an estimate from the calibrated step.",
     running: (n) => `Plain decoding of the same prompt is being measured now${n ? `: ${n} tokens` : ""} …`,
     alone: "Tokens against wall time.", spec: "speculative", plain: "plain", plainEstimate: "plain (estimate)", x: "seconds since start", y: "tokens",
     now: (n, t, plain) =>
@@ -196,7 +198,7 @@ export const EN = {
   },
   timeline: { title: "Timeline", draft: "draft", target: "target", plain: "plain", near: "near this round", whole: "whole run",
     sub: (m) => (m ? "Measured. Plain decoding on the same clock." : "Plain lane estimated from the calibrated step, on the same clock.") },
-  tree: "Draft tree: every branch is checked in the same pass; the accepted path is solid.",
+  tree: "Draft tree: the target checks every branch in the same pass; the accepted path is solid.",
   where: (r, total) => `round ${r} of ${total - 1}`,
   lossy: "lossy: the output distribution differs from the target's",
   run(trace) {
@@ -213,7 +215,7 @@ export const EN = {
     if (r.seed !== undefined) bits.push(`seed ${r.seed}`);
     if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
     if (EN.stopped[trace.totals?.stop]) bits.push(EN.stopped[trace.totals.stop]);
-    if (r.lossless !== false && /\b135M\b/.test(String(r.target))) bits.push("a small target: what it gets wrong it gets wrong without a draft too");
+    if (r.lossless !== false && /\b135M\b/.test(String(r.target))) bits.push("a small target: it makes the same mistakes without a draft");
     return bits.join(" · ");
   },
   source: { recorded: "Recorded run", live: "Live run", imported: "Opened from a file", none: "Run" },

@@ -8,7 +8,7 @@ const sampled = read("sampled");
 
 test("the headline names what it divides by, and says when it is slower", () => {
   const h = headline(sampled, EN);
-  assert.match(h.label, /faster than plain decoding in this one run; both measured/);
+  assert.match(h.label, /faster than plain decoding in this one run; both were measured/);
   assert.equal(h.estimate, false);
   const slow = headline({ ...sampled, plain: { elapsed_s: sampled.plain.elapsed_s.map((x) => x / 4) } }, EN);
   assert.equal(slow.slow, true);

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from core.errors import EnvironmentFailure, UserError
-from spec_ui.server import live
+from spec_ui.server import live, model_state
 from tests.spec_ui.fake_engine import FakeEngine
 
 FIELDS = ("Explain rain.", "draft", 4, 0.7, 1.0, 7, 40)
@@ -89,7 +89,7 @@ def test_a_failure_half_way_leaves_a_readable_trace():
 
 def test_load_sentences():
     state = FakeEngine(phase="downloading", progress=0.305)._state
-    assert live.load_sentence(state) == ("The live model is downloading (30 %) …", "busy")
+    assert model_state.load_sentence(state) == ("The live model is downloading (30 %) …", "busy")
 
 
 def test_settings_and_a_branch_reach_the_engine_and_the_head_says_what_was_given():
@@ -118,13 +118,13 @@ def test_sentences_come_in_the_visitors_language():
     [
         (
             UserError("--tree wants chain, not 'banana'.", "shape", setting="tree", given="banana"),
-            "Shape of the draft must be chain, auto or the guesses at each depth, such as 3x2x1, not “banana”.",
-            "Форма черновика: нужно chain, auto или число догадок на каждом уровне, например 3x2x1, а не «banana».",
+            "Shape of the draft must be chain, auto or the candidates at each depth, such as 3x2x1, not “banana”.",
+            "Форма черновика: нужно chain, auto или число кандидатов на каждом уровне, например 3x2x1, а не «banana».",
         ),
         (
             UserError("--ngram-min 4 is more than --ngram-max 3.", "more_than", setting="ngram_min", other="ngram_max", low=4, high=3),
-            "Shortest match (4) must not be more than Longest match (3).",
-            "«Самое короткое совпадение» (4) не может быть больше, чем «Самое длинное совпадение» (3).",
+            "Shortest n-gram (4) must not be more than Longest n-gram (3).",
+            "«Самая короткая n-грамма» (4) не может быть больше, чем «Самая длинная n-грамма» (3).",
         ),
         (UserError("{odd}", "shape", setting="{x}", given="{0}"), "{x} must be chain", "{x}: нужно chain"),
         (EnvironmentFailure("Busy.", "busy"), "Another run is still going on", "Ещё идёт другая генерация"),

@@ -1,30 +1,14 @@
-"""The tab "Why nothing is lost": laws pulled by hand and keys, dice against p, broken rules, a real position, hostile tokens."""
-
-import json
+"""The tab "Why nothing is lost": distributions pulled by hand and keys, draws against p, broken rules, a real position, hostile tokens."""
 
 import pytest
 
-from tests.browser.tabs import go
-from tests.browser.test_browser_hostile import HOSTILE
-from tests.browser.users import served
-from tests.spec_ui import fake_trace
-from tests.spec_ui.fake_engine import with_texts
-from tests.spec_ui.test_explain import Calibrated
-
-NAME, ROOT = "Why nothing is lost", "#lossless"
-
-
-@pytest.fixture(scope="module")
-def url(traces):
-    with served(Calibrated(), traces) as url:
-        yield url
+ROOT = "#lossless"
 
 
 @pytest.fixture
-def user(visit, url):
-    user = visit(url)
-    go(user, NAME, ROOT)
-    user.page.wait_for_selector(f"{ROOT} .ss-lawrow [role=slider]")
+def user(visit):
+    user = visit()
+    user.go("lossless", f"{ROOT} .ss-lawrow [role=slider]")
     return user
 
 
@@ -43,10 +27,7 @@ def draw(user, rule: str, n: int) -> dict:
     page.locator(f"{ROOT} .ss-dice input[value='{rule}']").first.check(force=True)
     page.locator(f"{ROOT} .ss-dice input[value='{n}']").first.check(force=True)
     page.locator(f"{ROOT} .ss-go").first.click()
-    user.wait(
-        f"() => document.querySelector('#lossless .ss-dice').dataset.n === '{n}' && document.querySelector('.ss-go').dataset.running === 'no'",
-        60_000,
-    )
+    user.wait(f"() => document.querySelector('#lossless .ss-dice').dataset.n === '{n}' && document.querySelector('.ss-go').dataset.running === 'no'")
     return dice(user)
 
 
@@ -57,7 +38,7 @@ def test_what_is_shown_on_opening_is_what_is_chosen(user):
     assert "the right rule" in names, "the faded line of an earlier rule has its name"
 
 
-def test_bars_are_pulled_by_keys_and_by_hand_and_stay_laws(user):
+def test_bars_are_pulled_by_keys_and_by_hand_and_stay_distributions(user):
     before = values(user, "p")
     bar = user.page.locator("#lossless .ss-playground .ss-lawbar.ss-p").first
     bar.focus()
@@ -95,7 +76,7 @@ def test_presets_and_three_to_six_tokens(user):
 
 def test_the_right_rule_lands_on_p_and_broken_ones_leave_it(user):
     assert draw(user, "right", 100_000)["inside"] == "yes"
-    assert "nothing but dice" in user.text(f"{ROOT} .ss-verdict") or "forty" in user.text(f"{ROOT} .ss-verdict")
+    assert "nothing but chance" in user.text(f"{ROOT} .ss-verdict") or "forty" in user.text(f"{ROOT} .ss-verdict")
     for rule in ("greedy", "target", "threshold"):
         got = draw(user, rule, 10_000)
         assert got["inside"] == "no" and got["rule"] == rule
@@ -121,7 +102,9 @@ def test_the_same_seed_draws_the_same_another_does_not(user):
     assert user.page.evaluate(shares) != first
 
 
-def test_a_million_rounds_animate_and_can_be_stopped(user):
+def test_a_million_rounds_animate_and_can_be_stopped(visit):
+    user = visit(reduced_motion="no-preference")
+    user.go("lossless", f"{ROOT} .ss-lawrow [role=slider]")
     page = user.page
     page.locator(f"{ROOT} .ss-dice input[value='1000000']").first.check(force=True)
     page.locator(f"{ROOT} .ss-go").first.click()
@@ -144,11 +127,11 @@ def test_a_real_position(user):
     page.keyboard.press("ArrowUp")
     assert page.evaluate("() => document.activeElement.matches('.ss-tokenbtn')")
     assert "all others" in page.locator(f"{panel} .ss-lawname").all_text_contents()
-    assert page.locator(f"{panel} [role=slider]").count() == 0, "recorded laws are not pulled at"
+    assert page.locator(f"{panel} [role=slider]").count() == 0, "recorded distributions are not pulled at"
     page.locator(f"{panel} .ss-dice input[value='threshold']").check(force=True)
     page.locator(f"{panel} .ss-go").click()
-    user.wait("() => document.querySelector('#lossless .ss-panel[data-round] .ss-dice').dataset.n === '10000'", 30_000)
-    assert "honest" in page.locator(f"{panel} .ss-verdict").inner_text().lower()
+    user.wait("() => document.querySelector('#lossless .ss-panel[data-round] .ss-dice').dataset.n === '10000'")
+    assert "runs of draws from p give" in page.locator(f"{panel} .ss-verdict").inner_text()
     page.locator(f"{panel} fieldset input[value='list-draft']").check(force=True)
     user.wait("() => document.querySelector('#lossless .ss-panel[data-round] p[role=status]').textContent.startsWith('Temperature 0')")
 
@@ -156,7 +139,7 @@ def test_a_real_position(user):
 def test_terms_explain_themselves_to_mouse_and_keyboard(user):
     term = user.page.locator("#lossless .ss-lead .ss-term", has_text="residual").first
     term.hover()
-    assert user.text("#ss-definition").startswith("residual: what p has over q")
+    assert user.text("#ss-definition").startswith("residual: max(0, p − q)")
     user.page.mouse.move(5, 5)
     assert user.page.locator("#ss-definition").is_hidden()
     term.focus()
@@ -165,29 +148,28 @@ def test_terms_explain_themselves_to_mouse_and_keyboard(user):
     assert user.page.locator("#ss-definition").is_hidden()
 
 
-@pytest.mark.parametrize("width", [320, 1280])
-def test_narrow_dark_and_without_motion(visit, url, width):
-    user = visit(url, viewport={"width": width, "height": 800}, color_scheme="dark", reduced_motion="reduce")
-    go(user, NAME, ROOT)
-    user.page.wait_for_selector("#lossless .ss-panel[data-round]")
-    assert not user.sideways()
+def test_narrow_dark_and_without_motion(visit):
+    user = visit(viewport={"width": 320, "height": 800}, color_scheme="dark")
+    user.go("lossless", "#lossless .ss-panel[data-round]")
+    for width in (320, 1280):
+        user.resize(width)
+        assert not user.sideways(), width
     assert draw(user, "right", 10_000)["n"] == "10000"
 
 
-def test_hostile_tokens_are_text(visit, tmp_path):
-    trace = with_texts(fake_trace.make(limit=24), [HOSTILE[k] for k in ("script", "image", "literal", "handlebars", "rtl", "long", "eos", "none")])
-    trace["run"]["method"] = "<img src=x onerror=window.__hit=1>"
-    (tmp_path / "chat-<b>x.json").write_text(json.dumps(trace), encoding="utf-8")
-    with served(Calibrated(), tmp_path) as url:
-        user = visit(url, viewport={"width": 320, "height": 800})
-        go(user, NAME, ROOT)
-        user.page.wait_for_selector("#lossless .ss-panel[data-round] .ss-tokenbtn")
-        texts = " ".join(
-            user.page.eval_on_selector_all(
-                "#lossless .ss-lawname, #lossless .ss-tokenbtn code, #lossless .ss-choice span", "nodes => nodes.map(n => n.textContent)"
-            )
+def test_hostile_tokens_are_text(visit):
+    user = visit("hostile", viewport={"width": 320, "height": 800})
+    panel = "#lossless .ss-panel[data-round]"
+    user.go("lossless", f"{panel} .ss-tokenbtn")
+    user.page.locator(f"{panel} fieldset label").filter(has_text="<b>${1}").locator("input").check(force=True)
+    shown = "at => [...document.querySelectorAll(at)].some((n) => n.textContent.includes('{{con'))"
+    user.wait(shown, f"{panel} .ss-tokenbtn code, {panel} .ss-lawname")
+    texts = " ".join(
+        user.page.eval_on_selector_all(
+            "#lossless .ss-lawname, #lossless .ss-tokenbtn code, #lossless .ss-choice span", "nodes => nodes.map(n => n.textContent)"
         )
-        assert "<scr" in texts or "<img" in texts
-        assert user.page.evaluate("() => window.__hit === undefined")
-        assert user.page.locator("#lossless script, #lossless img, #lossless b b").count() == 0
-        assert not user.sideways()
+    )
+    assert "<scr" in texts or "<img" in texts
+    assert user.page.evaluate("() => window.__hit === undefined")
+    assert user.page.locator("#lossless script, #lossless img, #lossless b b").count() == 0
+    assert not user.sideways()

@@ -5,29 +5,23 @@ import json
 import pytest
 
 from core.measuring import theory
-from tests.browser.tabs import go, number
-from tests.browser.users import served
 from tests.spec_ui import fake_trace
-from tests.spec_ui.fake_engine import with_texts
-from tests.spec_ui.test_explain import CALIBRATION, Calibrated
+from tests.spec_ui.fake_engine import CALIBRATION, FakeEngine
 
-NAME, ROOT = "Why it is faster", "#faster"
+ROOT = "#faster"
 
 
 @pytest.fixture
-def started(visit, traces):
-    """started(engine) -> a visitor on the tab, and the engine's server gone afterwards."""
-    from contextlib import ExitStack
+def started(visit, serve):
+    """started(engine, folder) -> a visitor on the tab."""
 
-    with ExitStack() as stack:
+    def start(engine=None, folder="few", **more):
+        user = visit(serve(folder, engine), **more)
+        user.go("faster", f"{ROOT} .ss-plotbox svg")
+        user.wait("() => document.querySelector('#faster .ss-model').dataset.speed")
+        return user
 
-        def start(engine, folder=traces, **context):
-            user = visit(stack.enter_context(served(engine, folder)), **context)
-            go(user, NAME, ROOT)
-            user.wait("() => document.querySelector('#faster .ss-model').dataset.speed && document.querySelector('#faster .ss-plotbox svg')")
-            return user
-
-        yield start
+    return start
 
 
 def set_slider(user, key: str, value: float) -> float:
@@ -35,7 +29,7 @@ def set_slider(user, key: str, value: float) -> float:
         "(n, v) => { n.value = v; n.dispatchEvent(new Event('input', {bubbles: true})); }", value
     )
     user.at()
-    return number(user, f"{ROOT} .ss-model", "data-speed")
+    return user.number(f"{ROOT} .ss-model", "data-speed")
 
 
 def measured(user) -> None:
@@ -43,8 +37,8 @@ def measured(user) -> None:
     user.wait("() => document.querySelector('#faster [data-act=measure]').textContent === 'Measure again'")
 
 
-def test_this_machine_is_measured_on_wish_only_and_once(started):
-    engine = Calibrated()
+def test_this_machine_is_measured_only_when_asked_and_once(started):
+    engine = FakeEngine()
     user = started(engine)
     user.at()
     assert engine.asked == [] and "Passes are timed here only when you press this" in user.text(f"{ROOT} .ss-besides")
@@ -61,7 +55,7 @@ def test_this_machine_is_measured_on_wish_only_and_once(started):
     assert engine.asked == [False], "within 20 seconds the last measurement answers"
 
 
-class Busy(Calibrated):
+class Busy(FakeEngine):
     """A machine that did something else while one token was timed."""
 
     def calibration(self, redo: bool = False) -> dict:
@@ -70,17 +64,17 @@ class Busy(Calibrated):
 
 def test_times_that_cannot_be_true_are_refused(started):
     user = started(Busy())
-    speed, chart = number(user, f"{ROOT} .ss-model", "data-speed"), user.page.locator(f"{ROOT} .ss-chart").first.get_attribute("aria-label")
+    speed, chart = user.number(f"{ROOT} .ss-model", "data-speed"), user.page.locator(f"{ROOT} .ss-chart").first.get_attribute("aria-label")
     measured(user)
     assert user.text(f"{ROOT} .ss-measuring").startswith("Not used: a pass over 2 tokens was timed at 0.60 times a pass over one")
-    assert number(user, f"{ROOT} .ss-model", "data-speed") == speed
+    assert user.number(f"{ROOT} .ss-model", "data-speed") == speed
     assert user.page.locator(f"{ROOT} .ss-chart").first.get_attribute("aria-label") == chart
     assert user.text(f"{ROOT} .ss-chartgrid .ss-sub").startswith("From the recording")
     assert not user.page.locator(f"{ROOT} input[name=ss-costs-from]").first.is_visible()
 
 
 def test_the_legend_and_the_labels_name_what_is_there(started):
-    user = started(Calibrated())
+    user = started()
     user.page.wait_for_selector(f"{ROOT} .ss-diamond")
     assert user.page.locator(f"{ROOT} .ss-diamondline").is_visible() and "(measured)" in user.text(f"{ROOT} .ss-sliders p")
     set_slider(user, "load", 0.3)
@@ -91,7 +85,7 @@ def test_the_legend_and_the_labels_name_what_is_there(started):
 
 
 def test_the_closed_form_is_the_core_s_and_red_below_one(started):
-    user = started(Calibrated())
+    user = started()
     measured(user)
     one = CALIBRATION["pass_s"]["1"]
     set_slider(user, "k", 3)
@@ -102,7 +96,7 @@ def test_the_closed_form_is_the_core_s_and_red_below_one(started):
     assert user.page.locator(f"{ROOT} .ss-expected-result").get_attribute("data-slow") == "no"
     got = set_slider(user, "alpha", 0.05)
     assert got < 1 and user.page.locator(f"{ROOT} .ss-expected-result").get_attribute("data-slow") == "yes"
-    assert user.text(f"{ROOT} .ss-expected-result .ss-say").startswith("Slower here, because a round of 3 drafts costs")
+    assert user.text(f"{ROOT} .ss-expected-result .ss-say").startswith("Slower here, because a round of 3 drafted tokens costs")
     assert "it pays from α = " in user.text(f"{ROOT} .ss-expected-result .ss-note") and "not to speculate" in user.text(
         f"{ROOT} .ss-expected-result .ss-note"
     )
@@ -120,64 +114,65 @@ def test_the_closed_form_is_the_core_s_and_red_below_one(started):
 
 
 def test_a_run_is_a_point_with_its_interval_and_positions(started):
-    user = started(Calibrated(phase="loading", progress=0.3))
+    user = started(FakeEngine(phase="loading", progress=0.3))
     user.page.wait_for_selector(f"{ROOT} .ss-posbar")
     totals = fake_trace.make()["totals"]
     words = user.page.locator(f"{ROOT} .ss-model > .ss-say").inner_text()
-    assert f"{totals['accepted']} of {totals['tested']} tested drafts were accepted" in words and "95 % confidence" in words and "measured:" in words
+    assert f"{totals['accepted']} of {totals['tested']} tested tokens were accepted" in words and "95 % confidence" in words and "measured:" in words
     assert user.page.locator(f"{ROOT} .ss-runpoint").count() == 2 and user.page.locator(f"{ROOT} .ss-diamond").count() == 2
     assert user.page.locator(f"{ROOT} .ss-model .ss-interval").count() == 3
     assert user.page.locator(f"{ROOT} .ss-posbar").count() == 4
     assert user.page.locator(f"{ROOT} .ss-iid").count() == 4
     assert user.text(f"{ROOT} .ss-chartgrid .ss-sub").startswith("From the recording, not from your machine")
     user.page.locator("[data-act=measure]").click()  # no model yet: one sentence
-    user.wait("() => document.querySelector('#faster .ss-measuring').textContent.includes('loading (30 %)')")
+    user.says("#faster .ss-measuring", "loading (30 %)")
     user.page.locator(f"{ROOT} input[value='list-draft']").check(force=True)
     user.wait(f"() => document.querySelector('#faster .ss-model > .ss-say').textContent !== {json.dumps(words)}")
 
 
 def test_the_live_run_of_watch_is_offered(started, visit):
-    user = started(Calibrated())
-    user.page.locator(".ss-tabs [role=tab]", has_text="Watch").click()
+    user = started()
+    user.go("watch", "#player .ss-tok")
     user.page.locator("#max-new input[type=number]").fill("24")
     user.page.locator("#run").click()
     user.wait(
         "() => document.querySelector('#player .ss-mount').dataset.complete === 'plain'"
         " && document.querySelector('.ss-caption').textContent.startsWith('Live run')"
     )
-    go(user, NAME, ROOT)
+    user.go("faster", f"{ROOT} .ss-model")
     user.page.locator(f"{ROOT} input[value=live]").check(force=True)
     user.wait("() => /of \\d+ tested/.test(document.querySelector('#faster .ss-model > .ss-say').textContent)")
     user.wait("() => document.querySelector('#faster .ss-chartgrid .ss-sub').textContent.startsWith('Measured for your live run')")
 
 
-@pytest.mark.parametrize("width", [320, 1280])
-def test_narrow_and_dark_with_hostile_facts(started, tmp_path, width):
-    trace = with_texts(fake_trace.make(limit=24), ["<b>x</b>", "${1}"])
-    trace["run"].update(
-        target="<img src=x onerror=window.__hit=1>", device="${window.__hit=1}", dtype="{{x}}", method="<script>window.__hit=1</script>"
-    )
-    (tmp_path / "chat-draft.json").write_text(json.dumps(trace), encoding="utf-8")
-    user = started(Calibrated(phase="loading"), tmp_path, viewport={"width": width, "height": 800}, color_scheme="dark", reduced_motion="reduce")
+def test_narrow_and_dark_with_hostile_facts(started):
+    user = started(FakeEngine(phase="loading"), "hostile", viewport={"width": 320, "height": 800}, color_scheme="dark")
     user.page.wait_for_selector(f"{ROOT} .ss-posbar")
     assert "<img" in user.text(f"{ROOT} .ss-chartgrid .ss-sub")
     assert user.page.evaluate("() => window.__hit === undefined") and user.page.locator("#faster script, #faster img").count() == 0
-    assert not user.sideways()
+    for width in (320, 1280):
+        user.resize(width)
+        assert not user.sideways(), width
 
 
-def test_without_any_recording_the_form_still_works(started, tmp_path):
-    user = started(Calibrated(), tmp_path, ready=".ss-empty:not([hidden])")
+def test_without_any_recording_the_form_still_works(started):
+    user = started(folder="none", ready=".ss-empty:not([hidden])")
     measured(user)
     assert set_slider(user, "alpha", 0.9) > 1
     assert "No recorded run" in user.page.locator(f"{ROOT} .ss-model").inner_text()
 
 
+def test_a_failure_to_measure_is_said_in_the_pages_language(started):
+    user = started(FakeEngine(wrong=RuntimeError("secret")), query="?lang=ru")
+    user.page.locator("[data-act=measure]").click()
+    user.says("#faster .ss-measuring", "Измерить не удалось")
+
+
 def test_another_language_redraws_the_three_tabs_and_keeps_what_was_measured(started):
-    user = started(Calibrated())
-    tabs = {"Why nothing is lost": "#lossless", "Methods": "#methods", NAME: ROOT}
+    user = started()
     titles = "() => ['#lossless', '#faster', '#methods'].map(r => document.querySelector(r + ' h2').textContent).join()"
-    for name, root in tabs.items():
-        go(user, name, root)
+    for tab in ("lossless", "methods", "faster"):
+        user.go(tab, f"#{tab} .ss-explain")
     measured(user)
     before = user.page.evaluate(titles)
     user.page.evaluate("() => window.Specscope.setLanguage('ru')")

@@ -1,40 +1,25 @@
-"""The page in another language and at another place, without a reload: one light event on opening (what the address says), one on a choice."""
+"""The page in another language and at another place, without a reload: one event on opening (what the address says), one on a choice."""
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from spec_ui import words
-from spec_ui.components import notice
+from spec_ui.components import header
+from spec_ui.components.events import LIGHT
+from spec_ui.server import model_state, notices
 from spec_ui.tabs import watch
+from spec_ui.tabs.watch_controls import LABELLED, translated
 
 TABS = ("watch", "lossless", "faster", "methods", "lesson")
-LIGHT = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-
-
-def header(lang: str = words.DEFAULT) -> str:
-    return f'<header class="ss-header"><h1>Specscope</h1><p>{html.escape(words.text(lang, "claim"))}</p></header>'
-
-
-def chooser() -> gr.Radio:
-    return watch.FreeRadio(
-        words.names(),
-        value=words.DEFAULT,
-        label=words.text(words.DEFAULT, "language.label"),
-        show_label=False,
-        elem_id="lang",
-        elem_classes="ss-chips",
-        container=False,
-    )
 
 
 def _updates(engine: Any, traces: Path, lang: str) -> list[Any]:
     tabs = [gr.Tab(label=words.text(lang, f"tab.{name}")) for name in TABS]
-    return [header(lang), *tabs, *watch.translated(engine, traces, lang)]
+    return [header.title(lang), *tabs, *translated(engine, traces, lang)]
 
 
 def _labelled(code: str) -> dict[str, Any]:
@@ -42,15 +27,16 @@ def _labelled(code: str) -> dict[str, Any]:
 
 
 def wire(page: gr.Blocks, engine: Any, traces: Path, lang: Any, head: Any, tabs: Any, parts: list[Any], c: dict[str, Any]) -> None:
-    labelled = [head, *parts, *(c[name] for name in watch.LABELLED)]
+    """`head`: the header; `parts`: the tabs in the order of TABS; `c`: the controls of the Watch tab, by name."""
+    labelled = [head, *parts, *(c[name] for name in LABELLED)]
 
     def choose(code: Any, said: Any):
         code = words.clean(code)
-        model = watch.say(*watch.live.load_sentence(engine.state(), code))
-        return *_updates(engine, traces, code), notice.again(said, code), model, _labelled(code)
+        model = notices.say(*model_state.load_sentence(engine.state(), code))
+        return *_updates(engine, traces, code), notices.again(said, code), model, _labelled(code)
 
     def opened(code: Any, request: gr.Request):
-        """The browser says which language it opens in, the address the rest. What is not valid is as if it were not there."""
+        """The browser says which language it opens in, the address the rest. What is not valid counts as not said."""
         query = dict(request.query_params)
         code, tab, run = words.clean(code), query.get("tab"), query.get("run")
         run = run[:60] if isinstance(run, str) else None
@@ -58,7 +44,7 @@ def wire(page: gr.Blocks, engine: Any, traces: Path, lang: Any, head: Any, tabs:
         recording, said = watch.opened(traces, run, code)
         labels = _updates(engine, traces, code) if other else [gr.skip()] * len(labelled)
         if run is None and other:
-            said = watch.say(words.text(code, "said.recorded"))
+            said = notices.say(words.text(code, "said.recorded"))
         return *labels, recording, said, gr.Tabs(selected=tab) if tab in TABS else gr.skip(), _labelled(code) if other else gr.skip()
 
     js = "() => window.Specscope.language()"
