@@ -7,7 +7,9 @@ from typing import Any
 
 import gradio as gr
 
-from spec_ui.components import language
+from spec_ui import language, words
+from spec_ui.components import header
+from spec_ui.components.events import LIGHT
 from spec_ui.components.player import plotly_file
 from spec_ui.server import bundle, first_script, recordings
 from spec_ui.server.limits import WAITING
@@ -23,7 +25,7 @@ LAUNCH_KWARGS: dict[str, Any] = {
     # These go in as they are: what is passed as `css` Gradio prefixes with its container, and loses @container on the way.
     # Their ids are how the page that is saved as one file finds them.
     "head": f'<style id="ss-styles">{bundle.styles(*STYLES)}</style>'
-    f'<script id="ss-bundle">{bundle.script(bundle.ENTRY, "explain_glue.js", "lesson_glue.js", "offline.js")}</script>',
+    f'<script id="ss-bundle">{bundle.script()}</script>',
     "footer_links": [],
     "ssr_mode": False,
     "run_history": False,  # prompts are kept nowhere, not even in the visitor's browser
@@ -33,28 +35,32 @@ LAUNCH_KWARGS: dict[str, Any] = {
 }
 
 
+def _tab(name: str) -> gr.Tab:
+    return gr.Tab(words.text(words.DEFAULT, f"tab.{name}"), id=name)
+
+
 def build(engine: Any, traces: Path = recordings.FOLDER) -> gr.Blocks:
     """The whole page around an engine (core.runs.engine.Engine or a stand-in with the same methods)."""
     gr.set_static_paths([plotly_file()])
     with gr.Blocks(title=TITLE, fill_width=True, analytics_enabled=False) as page:
         with gr.Row(elem_classes="ss-top"):
-            head = gr.HTML(language.header(), apply_default_css=False, js_on_load=None, elem_id="header")
-            lang = language.chooser()
+            head = gr.HTML(header.title(), apply_default_css=False, js_on_load=None, elem_id="header")
+            lang = header.chooser()
             dark = gr.Button("◐", elem_id="theme", size="sm")
         with gr.Tabs(elem_classes="ss-tabs") as tabs:
-            with gr.Tab("Watch", id="watch") as tab_watch:
+            with _tab("watch") as tab_watch:
                 controls = watch.build(page, engine, traces, lang)
-            with gr.Tab(lossless.LABEL, id="lossless") as tab_lossless:
+            with _tab("lossless") as tab_lossless:
                 lossless.build(traces)
-            with gr.Tab(faster.LABEL, id="faster") as tab_faster:
-                faster.build(tab_faster, engine, traces)
-            with gr.Tab(methods.LABEL, id="methods") as tab_methods:
+            with _tab("faster") as tab_faster:
+                faster.build(tab_faster, engine, traces, lang)
+            with _tab("methods") as tab_methods:
                 methods.build(traces)
-            with gr.Tab("Lesson", id="lesson") as tab_lesson:
+            with _tab("lesson") as tab_lesson:
                 lesson.build(traces)
         parts = [tab_watch, tab_lossless, tab_faster, tab_methods, tab_lesson]
         language.wire(page, engine, traces, lang, head, tabs, parts, controls)
-        dark.click(None, js="() => window.Specscope.toggleTheme()", **language.LIGHT)
+        dark.click(None, js="() => window.Specscope.toggleTheme()", **LIGHT)
     # The limit is global in Gradio: every event but those of the model is therefore outside the queue.
     page.queue(max_size=WAITING, default_concurrency_limit=1)
     return page

@@ -2,6 +2,8 @@
 
 After each round the head's cache holds only rows made from the target's own hidden states: drafted rows are dropped, and accepted tokens
 are read again with the hidden states that verification computed for them.
+
+Drawn by assets/js/watch/tree.js, a chain by assets/js/watch/cards.js.
 """
 from __future__ import annotations
 

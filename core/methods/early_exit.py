@@ -3,6 +3,8 @@
 The draft writes keys and values into the target's own cache after the verified tokens. What it computed before the first skipped layer
 is what the target's pass would compute there, so verification runs the remaining layers only (LayerSkip, Elhoushi et al. 2024, for
 early exits; Draft & Verify, Zhang et al. 2024, for any set of skipped layers).
+
+Drawn by assets/js/watch/cards.js, what `specscope tune` measured of its layers by assets/js/methods/tune.js.
 """
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Prompt lookup (n-gram): drafts what followed the last few tokens earlier in the prompt or output. It needs no model and costs no time."""
+"""Prompt lookup (n-gram): drafts what followed the last few tokens earlier in the prompt or output. It needs no model and costs no time.
+
+Drawn by assets/js/watch/cards.js.
+"""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

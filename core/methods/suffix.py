@@ -1,4 +1,7 @@
-"""Suffix decoding: drafts what most often followed the same tokens, in this text and in what this target has written before."""
+"""Suffix decoding: drafts what most often followed the same tokens, in this text and in what this target has written before.
+
+Drawn by assets/js/watch/cards.js.
+"""
 from __future__ import annotations
 
 import threading

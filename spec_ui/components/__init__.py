@@ -1,1 +1,1 @@
-"""Parts that the tabs are made of: Gradio components with fixed templates, drawn by assets/js."""
+"""Parts that the tabs are made of: Gradio components with constant templates, drawn by assets/js, and inputs that the server checks."""

@@ -1,4 +1,4 @@
-"""Explain: the component behind the tabs that explain. The browser draws everything (assets/js); the template is constant."""
+"""The components behind the tabs that explain. Each gets the list of recorded runs; the browser fetches a run when it is chosen."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from pathlib import Path
 
 import gradio as gr
 
+from spec_ui.components.drawn import Drawn
+from spec_ui.components.player import plotly_file
 from spec_ui.server import run_list
 
-LIGHT = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+
+class Explain(Drawn):
+    """`kind` names the tab: lossless, faster or methods."""
+
+    SCRIPT = "window.Specscope.gradioExplain(element, props, watch, trigger);"
+    VALUE = "JSON for the tab's drawing; empty where it needs nothing"
 
 
-class Explain(gr.HTML):
-    def __init__(self, value: str = "", *, kind: str = "lossless", **kwargs):
-        super().__init__(
-            value=value,
-            html_template='<div class="ss-mount"></div>',
-            css_template="",
-            apply_default_css=False,
-            js_on_load="window.Specscope.gradioExplain(element, props, watch, trigger);",
-            kind=kind,
-            **kwargs,
-        )
+class Lesson(Drawn):
+    """The lesson, which needs no value: it lives in the browser."""
 
-    def preprocess(self, payload):  # the browser may send anything: never an input
-        return ""
-
-    def postprocess(self, value: str | None) -> str:
-        return value or ""
-
-    def api_info(self) -> dict:
-        return {"type": "string", "description": "JSON for the tab's drawing; empty where it needs nothing"}
+    SCRIPT = "window.Specscope.gradioLesson(element, props);"
+    VALUE = "nothing: the lesson lives in the browser"
 
 
-def of_runs(kind: str, folder: Path, **more) -> Explain:
-    """The tab's component with the list of recorded runs. Their files are made fetchable, and nothing else in the folder."""
+def _runs(folder: Path) -> list[dict]:
+    """The recorded runs, listed. Their files can be fetched from now on, and nothing else in the folder."""
     gr.set_static_paths(run_list.files(folder))
-    return Explain(kind=kind, runs=list(run_list.load(folder)), elem_id=kind, elem_classes="ss-explainer", **more)
+    return list(run_list.load(folder))
+
+
+def explain(kind: str, folder: Path, **props) -> Explain:
+    return Explain(kind=kind, runs=_runs(folder), elem_id=kind, elem_classes="ss-explainer", **props)
+
+
+def lesson(folder: Path) -> Lesson:
+    return Lesson(runs=_runs(folder), plotly=plotly_file().as_posix(), elem_id="lesson", elem_classes="ss-explainer")

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import tomllib
 
-from spec_ui.server.bundle import ASSETS
+from core.assets import ASSETS
 
 
 @lru_cache

@@ -40,4 +40,4 @@ def _is_html(headers: list[tuple[bytes, bytes]]) -> bool:
 
 
 def quiet_frames() -> Middleware:
-    return Middleware(FirstScript, script=bundle.inline("quiet_frames.js", "quietFrames(window)"))
+    return Middleware(FirstScript, script=bundle.inline("entry/quiet_frames.js", "quietFrames(window)"))

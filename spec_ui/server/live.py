@@ -10,46 +10,14 @@ from typing import Any
 
 from core.errors import EnvironmentFailure, UserError
 from spec_ui import words
-from spec_ui.components.notice import say
 from spec_ui.server.limits import RUN_SECONDS, Refused, check
+from spec_ui.server.model_state import details_of, method_names, not_ready
+from spec_ui.server.notices import say
 from spec_ui.server.recordings import with_source
 from spec_ui.words import DEFAULT
 
 log = logging.getLogger(__name__)
 CUT = json.dumps({"totals": {"stop": "cancelled"}, "plain": None}) + "\n"
-
-
-def _share(state: Any) -> str:
-    return f" ({round(100 * state.progress)} %)" if state.progress is not None else ""
-
-
-def load_sentence(state: Any, lang: str = DEFAULT) -> tuple[str, str]:
-    """(sentence, kind) for an engine state."""
-    if state.phase == "ready":
-        return words.text(lang, "model.ready_hub" if state.hub else "model.ready"), "info"
-    if state.phase == "failed":
-        return words.text(lang, "model.failed", message=state.message), "error"
-    key = "model.downloading" if state.phase == "downloading" else "model.loading"
-    return words.text(lang, key, share=_share(state)), "busy"
-
-
-def not_ready(state: Any, lang: str = DEFAULT) -> str | None:
-    """Why Run cannot start now, in one sentence; None when it can."""
-    if state.phase == "ready":
-        return None
-    if state.phase == "failed":
-        return load_sentence(state, lang)[0]
-    return words.text(lang, "model.not_ready", share=_share(state))
-
-
-def method_names(engine: Any) -> list[str]:
-    return [m.name for m in engine.methods()]
-
-
-def details_of(engine: Any, method: object) -> list[dict[str, Any]]:
-    """The method's own settings as the engine describes them; none where it does not say."""
-    chosen = next((m for m in engine.methods() if m.name == method), None)
-    return [d for d in getattr(chosen, "details", None) or [] if d.get("name") != "draft_len"]
 
 
 def run(

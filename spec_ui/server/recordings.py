@@ -7,7 +7,7 @@ import logging
 from functools import lru_cache
 from pathlib import Path
 
-from spec_ui.server.bundle import ASSETS
+from core.assets import ASSETS
 
 log = logging.getLogger(__name__)
 FOLDER = ASSETS / "traces"

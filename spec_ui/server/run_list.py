@@ -1,4 +1,4 @@
-"""The recorded runs as a short list for the tabs that explain: what each is and came to. The browser fetches a file when it is chosen."""
+"""The recorded runs as a short list: what each one is and what it came to. The browser fetches a file when it is chosen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from spec_ui.server import recordings
+from core.methods import catalog
+from spec_ui.server import examples, recordings
 
 log = logging.getLogger(__name__)
 
@@ -21,13 +22,20 @@ def files(folder: Path) -> list[Path]:
 
 @lru_cache
 def load(folder: Path) -> tuple[dict[str, Any], ...]:
+    """One entry a recording, in the order of the examples and then of the methods: every tab lists them so."""
     found = []
     for path in files(folder):
         try:
             found.append(_entry(path, recordings.load(folder)[path.stem]))
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             log.warning("Recorded run %s is not listed: %s", path.name, type(error).__name__)
-    return tuple(found)
+    return tuple(sorted(found, key=_order))
+
+
+def _order(entry: dict[str, Any]) -> tuple:
+    names = list(examples.load())
+    known = names.index(entry["example"]) if entry["example"] in names else len(names)
+    return known, entry["example"], catalog.in_order(entry["method"]), entry["name"]
 
 
 def _entry(path: Path, ndjson: str) -> dict[str, Any]:
@@ -53,7 +61,7 @@ def _entry(path: Path, ndjson: str) -> dict[str, Any]:
 
 
 def _ratio(rounds: list[dict], plain: list[float]) -> float | None:
-    """Plain wall time over speculative wall time for the same number of tokens, as assets/js/tally.js counts it."""
+    """Plain wall time over speculative wall time for the same number of tokens, as assets/js/trace/tally.js counts it."""
     done = [(sum(len(r["emitted"]) for r in rounds[: i + 1]), r["elapsed_s"]) for i, r in enumerate(rounds)]
     n = min(done[-1][0] if done else 0, len(plain))
     spent = next((seconds for tokens, seconds in done if tokens >= n), 0)

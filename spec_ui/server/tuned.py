@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from spec_ui.server.bundle import ASSETS
+from core.assets import ASSETS
 
 log = logging.getLogger(__name__)
 FOLDER = ASSETS / "reports"

@@ -1,13 +1,11 @@
-"""The tab "Why nothing is lost": everything happens in the browser (assets/js/lossless*.js)."""
+"""The tab "Why nothing is lost": everything happens in the browser (assets/js)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from spec_ui.components.explain import of_runs
-
-LABEL = "Why nothing is lost"
+from spec_ui.components import explain
 
 
 def build(traces: Path) -> None:
-    of_runs("lossless", traces)
+    explain.explain("lossless", traces)

@@ -1,14 +1,14 @@
-"""The tab "Methods": a card for each proposer and the recorded methods side by side, drawn in the browser (assets/js/methods*.js)."""
+"""The tab "Methods": a card for each method and the recorded ones side by side, drawn in the browser (assets/js)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from spec_ui.components.explain import of_runs
+from core.assets import ASSETS
+from core.methods import catalog
+from spec_ui.components import explain
 from spec_ui.server import tuned
-from spec_ui.server.bundle import ASSETS
 
-LABEL = "Methods"
 TUNED = ("early-exit",)  # methods whose card shows what `specscope tune` found
 
 
@@ -18,4 +18,6 @@ def sizes(folder: Path = ASSETS / "smollm2") -> dict[str, int]:
 
 
 def build(traces: Path) -> None:
-    of_runs("methods", traces, sizes=sizes(), tuned={m: report for m in TUNED if (report := tuned.load(m))})
+    """`order` tells the browser which cards there are, in the catalog's order."""
+    reports = {m: report for m in TUNED if (report := tuned.load(m))}
+    explain.explain("methods", traces, order=list(catalog.LABELS), sizes=sizes(), tuned=reports)

@@ -1,6 +1,6 @@
 """What the server says, one file a language (`en.py`, `ru.py`, ...): a third language is one more file with the same keys.
 
-The sentences of the drawn parts are in assets/js/words_*_<language>.js.
+The sentences of the drawn parts are in assets/js/words/<language>/.
 """
 
 from __future__ import annotations

@@ -41,17 +41,18 @@ def main(folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     from spec_ui.server import recordings
-    from tests.browser.users import served
-    from tests.spec_ui.fake_engine import FakeEngine
+    from tests.browser.sites import Site
+    from tests.browser.users import LIMIT_S
 
     folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as p, served(FakeEngine(phase="loading"), recordings.FOLDER) as url:
+    site = Site(recordings.FOLDER)
+    with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name, (query, context, ready, then) in SHOTS.items():
             page = browser.new_context(**context).new_page()
             page.add_init_script(CLOSED)
-            page.goto(url + query)
-            page.wait_for_selector(ready, timeout=60_000)
+            page.goto(site.url + query)
+            page.wait_for_selector(ready, timeout=LIMIT_S * 1000)
             page.wait_for_timeout(1500)  # the chart that is drawn late, and what moves
             if then:
                 page.evaluate(then)
@@ -60,6 +61,7 @@ def main(folder: Path) -> None:
             print(f"{folder / name}.webp: {len(data):,} bytes")
             page.context.close()
         browser.close()
+    site.close()
 
 
 if __name__ == "__main__":

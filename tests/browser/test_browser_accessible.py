@@ -3,12 +3,16 @@ and at a phone's width."""
 
 import pytest
 
-from spec_ui.components.language import TABS
-from tests.browser.users import served
-from tests.spec_ui.fake_engine import FakeEngine
+from spec_ui.language import TABS
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python to scan the page with axe-core.")
-READY = {"watch": ".ss-plot .main-svg", "lossless": "#lossless .ss-tokenbtn", "faster": "#faster .ss-posbar", "methods": "#methods .ss-lane"}
+READY = {
+    "watch": "#player .ss-plot .main-svg",
+    "lossless": "#lossless .ss-tokenbtn",
+    "faster": "#faster .ss-posbar",
+    "methods": "#methods .ss-lane",
+    "lesson": "#lesson .ss-lessoncard[data-open]",
+}
 
 
 def serious(page) -> list:
@@ -16,15 +20,8 @@ def serious(page) -> list:
     return [(v["id"], [n["html"][:160] for n in v["nodes"]][:3]) for v in found if v["impact"] in ("serious", "critical")]
 
 
-@pytest.fixture(scope="module")
-def url(traces):
-    with served(FakeEngine(), traces) as url:
-        yield url
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-def test_no_serious_findings_mid_run(visit, url, width):
-    user = visit(url, viewport={"width": width, "height": 900})
+def test_no_serious_findings_mid_run_at_a_phones_width(visit):
+    user = visit(viewport={"width": 360, "height": 900}, plotly=True)
     user.page.wait_for_selector(".ss-plot .main-svg")
     user.page.locator("#player .ss-whatifpanel summary").click()
     for keys in ((), ("Home", "ArrowRight", "ArrowRight")):
@@ -34,16 +31,15 @@ def test_no_serious_findings_mid_run(visit, url, width):
         assert serious(user.page) == []
 
 
-@pytest.mark.parametrize("lang", ["en", "ru"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_findings_in_any_tab(visit, url, scheme, lang):
-    user = visit(url, f"?lang={lang}", color_scheme=scheme)
+# Colours depend on the scheme alone and words on the language alone: two of the four pairs have both of each.
+@pytest.mark.parametrize("scheme, lang", [("light", "en"), ("dark", "ru")])
+def test_no_serious_findings_in_any_tab(visit, scheme, lang):
+    user = visit(query=f"?lang={lang}", color_scheme=scheme, plotly=True)
     found = {}
     for tab in TABS:
-        user.page.locator(f'.ss-tabs [data-tab-id="{tab}"]').click()
-        user.page.wait_for_selector(f"{READY.get(tab, '#lesson .ss-lessoncard[data-open]')}:visible", timeout=30_000)
+        user.go(tab, READY[tab])
         found[tab] = serious(user.page)
-    user.page.goto(f"{url}?lang={lang}&tab=lesson&lesson=10&view=present")
-    user.page.wait_for_selector("#lesson .ss-quiz", timeout=30_000)
+    user.page.goto(f"{user.url}?lang={lang}&tab=lesson&lesson=10&view=present")
+    user.page.wait_for_selector("#lesson .ss-quiz")
     found["presenting"] = serious(user.page)
     assert {tab: what for tab, what in found.items() if what} == {}

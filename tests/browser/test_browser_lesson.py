@@ -2,25 +2,28 @@
 
 import pytest
 
-from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 
 CARD = "#lesson .ss-lessoncard"
 
 
-@pytest.fixture(scope="module")
-def url(traces):
-    with served(FakeEngine(phase="failed"), traces) as url:
-        yield url
+@pytest.fixture
+def site(serve):
+    return serve(engine=FakeEngine(phase="failed"))
 
 
-def begin(visit, url, n: int, done: str = "", **context):
-    user = visit(url, f"?tab=lesson&lesson={n}{done}", ready=f'{CARD}[data-open="{n}"]', **context)
-    return user
+def begin(visit, site, n: int, done: str = "", **context):
+    return visit(site, f"?tab=lesson&lesson={n}{done}", ready=f'{CARD}[data-open="{n}"]', **context)
+
+
+def turn(user, n: int) -> None:
+    """To another step by its dot."""
+    user.page.locator("#lesson .ss-dotbtn").nth(n - 1).click()
+    user.page.wait_for_selector(f'{CARD}[data-open="{n}"]')
 
 
 def done(user, step: str) -> None:
-    user.page.wait_for_selector(f'{CARD}[data-step="{step}"][data-done="yes"]', timeout=5000)
+    user.page.wait_for_selector(f'{CARD}[data-step="{step}"][data-done="yes"]')
 
 
 def next_(user, step: str) -> None:
@@ -29,18 +32,18 @@ def next_(user, step: str) -> None:
     assert user.page.get_attribute(CARD, "data-done") == "no", f"{step} is not done by opening it"
 
 
-def test_all_ten_steps(visit, url):
-    user = begin(visit, url, 1)
+def test_all_ten_steps(visit, site):
+    user = begin(visit, site, 1, reduced_motion="no-preference")
     page = user.page
     assert page.get_attribute(CARD, "data-done") == "no"
     for _ in range(6):
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(60)
+        user.drawn()
     done(user, "pass")
     next_(user, "predict")
     before = page.locator("#lesson .ss-card[data-kind=lit]").count()
-    assert before >= 1, "the verdict is not shown yet"
-    page.locator("#lesson [data-guess=kept]").click()
+    assert before >= 1, "the outcome is not shown yet"
+    page.locator("#lesson [data-guess=accepted]").click()
     done(user, "predict")
     assert "u was" in user.text("#lesson .ss-ask")
     next_(user, "bonus")
@@ -48,17 +51,17 @@ def test_all_ten_steps(visit, url):
         page.keyboard.press("Shift+ArrowRight")
         if page.get_attribute(CARD, "data-done") == "yes":
             break
-        page.wait_for_timeout(60)
+        user.drawn()
     done(user, "bonus")
     next_(user, "replaced")
     page.locator('#lesson .ss-text .ss-tok[data-kind="recovered"]').nth(1).click()
-    page.wait_for_timeout(100)
+    user.drawn()
     page.locator('#lesson .ss-card[data-kind="recovered"]').click()
     done(user, "replaced")
     next_(user, "certain")
     for i in range(page.locator("#lesson .ss-text .ss-tok[data-kind=accepted]").count()):
         page.locator("#lesson .ss-text .ss-tok[data-kind=accepted]").nth(i).click()
-        page.wait_for_timeout(60)
+        user.drawn()
         if page.get_attribute(CARD, "data-done") == "yes":
             break
     done(user, "certain")
@@ -69,8 +72,8 @@ def test_all_ten_steps(visit, url):
     page.locator("#lesson .ss-roll").click()
     done(user, "roll")
     next_(user, "agree")
-    page.locator("#lesson .ss-heat").fill("0")  # at temperature 0 two laws agree wholly or not at all
-    page.wait_for_timeout(150)
+    page.locator("#lesson .ss-heat").fill("0")  # at temperature 0 two distributions agree wholly or not at all
+    user.drawn()
     if page.get_attribute(CARD, "data-done") == "no":
         names = page.locator("#lesson .ss-lawbar.ss-q")
         values = [int(page.locator("#lesson .ss-lawbar.ss-p").nth(i).get_attribute("aria-valuenow")) for i in range(names.count())]
@@ -95,10 +98,8 @@ def test_all_ten_steps(visit, url):
     user.wait("() => document.activeElement === document.querySelector('#prompt textarea')")
     page.locator('.ss-tabs [data-tab-id="lesson"]').click()
     # What was chosen stays, also over a visit to another step and another language; a wrong answer takes the step back.
-    page.locator("#lesson .ss-dotbtn").nth(8).click()
-    page.wait_for_selector(f'{CARD}[data-open="9"]')
-    page.locator("#lesson .ss-dotbtn").nth(9).click()
-    page.wait_for_selector(f'{CARD}[data-open="10"]')
+    turn(user, 9)
+    turn(user, 10)
     chosen = "() => [...document.querySelectorAll('#lesson .ss-quiz fieldset')].map(f => f.querySelector('input:checked')?.value ?? '').join('')"
     assert page.evaluate(chosen) == "0120"
     page.evaluate("() => window.Specscope.setLanguage('ru')")
@@ -108,14 +109,14 @@ def test_all_ten_steps(visit, url):
     page.wait_for_selector(f'{CARD}[data-open="10"]')
     page.locator("#lesson .ss-quiz fieldset").nth(1).locator("input").nth(0).check()
     assert page.get_attribute(CARD, "data-done") == "no" and "9 of 10 done" in user.text(CARD) and page.evaluate(chosen) == "0020"
-    assert begin(visit, url, 10, "&done=200").page.evaluate(chosen) == "0120", "an address that calls it done shows what was right"
-    again = begin(visit, url, 4, "&done=5")
+    assert begin(visit, site, 10, "&done=200").page.evaluate(chosen) == "0120", "an address that calls it done shows what was right"
+    again = begin(visit, site, 4, "&done=5")
     assert again.page.locator("#lesson .ss-dotbtn[data-done=yes]").count() == 2
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_who_has_scrolled_away_is_told_in_the_window_that_it_is_done(visit, url, width):
-    user = begin(visit, url, 7, viewport={"width": width, "height": 740}, reduced_motion="reduce")
+def test_who_has_scrolled_away_is_told_in_the_window_that_it_is_done(visit, site, width):
+    user = begin(visit, site, 7, viewport={"width": width, "height": 740})
     page = user.page
     page.locator('#lesson [data-act="there"]').click()
     page.locator("#lesson .ss-roll").click()
@@ -129,46 +130,47 @@ def test_who_has_scrolled_away_is_told_in_the_window_that_it_is_done(visit, url,
     user.wait(f"() => document.querySelector('{CARD}').dataset.step === 'agree'")
 
 
-def test_everybody_rolls_dice_of_their_own(visit, url):
-    """One seed for all would show all the same throw, and if it is a rare one, all a rare one."""
+def test_everybody_draws_with_a_seed_of_their_own(visit, site):
+    """One seed for all would show everybody the same draws, and if they are rare ones, the same rare ones."""
     seen = set()
     for _ in range(2):
-        user = begin(visit, url, 7)
+        user = begin(visit, site, 7)
         user.page.locator("#lesson .ss-roll").click()
         seen.add(user.page.evaluate("() => [...document.querySelectorAll('#lesson .ss-rolls .ss-piece')].map(n => n.style.width).join()"))
     assert len(seen) == 2
 
 
-def test_the_first_thing_asked_works_right_after_the_tab_was_clicked(visit, url):
-    user = visit(url)
+def test_the_first_thing_asked_works_right_after_the_tab_was_clicked(visit, site):
+    user = visit(site)
     page = user.page
     page.locator('.ss-tabs [data-tab-id="lesson"]').click()
     page.wait_for_selector(f'{CARD}[data-open="1"]')
     for _ in range(6):
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(60)
+        user.drawn()
     done(user, "pass")
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_the_way_to_what_a_step_asks_for(visit, url, width):
+def test_the_way_to_what_a_step_asks_for(visit, site):
     """By keyboard: the button in the card brings its control into sight and the focus to it; that alone does not do the step."""
-    for n, control in {1: ".ss-forward", 5: ".ss-scrub", 6: ".ss-u", 7: ".ss-roll", 9: '.ss-length[aria-checked="true"]'}.items():
-        user = begin(visit, url, n, viewport={"width": width, "height": 740}, reduced_motion="reduce")
-        page = user.page
-        page.locator('#lesson [data-act="there"]').focus()
-        page.keyboard.press("Enter")
-        assert page.evaluate("s => document.activeElement === document.querySelector(`#lesson .ss-stage ${s}`)", control), n
-        box = page.locator(f"#lesson .ss-stage {control}").bounding_box()
-        assert box["y"] >= 0 and box["y"] + box["height"] <= 740, (n, box)
-        assert page.get_attribute(CARD, "data-done") == "no", n
-        user.close()
+    user = begin(visit, site, 1, viewport={"width": 360, "height": 740})
+    page = user.page
+    for width in (360, 1280):
+        user.resize(width)
+        for n, control in {1: ".ss-forward", 5: ".ss-scrub", 6: ".ss-u", 7: ".ss-roll", 9: '.ss-length[aria-checked="true"]'}.items():
+            turn(user, n)
+            page.locator('#lesson [data-act="there"]').focus()
+            page.keyboard.press("Enter")
+            assert page.evaluate("s => document.activeElement === document.querySelector(`#lesson .ss-stage ${s}`)", control), (width, n)
+            box = page.locator(f"#lesson .ss-stage {control}").bounding_box()
+            assert box["y"] >= 0 and box["y"] + box["height"] <= 740, (width, n, box)
+            assert page.get_attribute(CARD, "data-done") == "no", (width, n)
 
 
-def test_steps_open_with_something_to_do(visit, url):
-    user = begin(visit, url, 5)
+def test_steps_open_with_something_to_do(visit, site):
+    user = begin(visit, site, 5)
     assert "You find it, for example, in round" in user.text(CARD)
-    user = begin(visit, url, 9)
+    user = begin(visit, site, 9)
     assert user.page.locator('#lesson .ss-length[aria-checked="true"] b').inner_text() == "1"
     user.page.keyboard.press("Tab")
     user.page.locator('#lesson [data-act="there"]').click()
@@ -181,8 +183,8 @@ def test_steps_open_with_something_to_do(visit, url):
     assert not user.page.locator('#lesson [data-act="there"]').is_visible()
 
 
-def test_the_prediction_is_not_given_away(visit, url):
-    user = begin(visit, url, 2)
+def test_the_prediction_is_not_given_away(visit, site):
+    user = begin(visit, site, 2)
     page = user.page
     assert page.locator("#lesson .ss-stage[data-veil]").count() == 1
     hidden = "() => [...document.querySelectorAll('#lesson .ss-future .ss-tok')].every(n => getComputedStyle(n).visibility === 'hidden')"
@@ -196,8 +198,8 @@ def test_the_prediction_is_not_given_away(visit, url):
     assert page.locator("#lesson .ss-stage[data-veil]").count() == 0 and not page.evaluate(hidden)
 
 
-def test_the_presenters_view_by_keys_alone(visit, url):
-    user = begin(visit, url, 1, "&view=present")
+def test_the_presenters_view_by_keys_alone(visit, site):
+    user = begin(visit, site, 1, "&view=present")
     page = user.page
     assert not page.locator("#header").is_visible() and not page.locator(".ss-tabs [role=tab]").first.is_visible()
     page.keyboard.press("PageDown")
@@ -207,7 +209,7 @@ def test_the_presenters_view_by_keys_alone(visit, url):
     page.keyboard.press("Escape")
     user.wait("() => !location.search.includes('view=')")
     assert page.locator("#header").is_visible()
-    user = visit(url, "?view=present")
+    user = visit(site, "?view=present")
     user.page.keyboard.press("Home")
     user.page.keyboard.press("PageDown")
     user.page.keyboard.press("PageDown")
@@ -215,22 +217,22 @@ def test_the_presenters_view_by_keys_alone(visit, url):
     assert not user.page.locator("#prompt").is_visible() and not user.sideways()
 
 
-def test_a_lesson_without_recordings_says_so(visit, tmp_path):
-    with served(FakeEngine(phase="failed"), tmp_path) as url:
-        user = visit(url, "?tab=lesson", ready="#lesson .ss-lessoncard")
-        user.page.get_by_text("no recorded runs on this server").wait_for(state="visible")
+def test_a_lesson_without_recordings_says_so(visit):
+    user = visit("none", "?tab=lesson", ready="#lesson .ss-lessoncard")
+    user.page.get_by_text("no recorded runs on this server").wait_for(state="visible")
 
 
-@pytest.mark.parametrize("width", [320, 360, 1280])
 @pytest.mark.parametrize("lang", ["en", "ru"])
-def test_the_lesson_fits_any_width(visit, url, width, lang):
-    user = begin(visit, url, 7, f"&lang={lang}", viewport={"width": width, "height": 740})
+def test_the_lesson_fits_any_width(visit, site, lang):
+    user = begin(visit, site, 7, f"&lang={lang}", viewport={"width": 320, "height": 740})
     user.wait("() => document.querySelectorAll('#lesson .ss-lawrow').length > 2")
-    assert not user.sideways()
+    for width in (320, 360, 1280):
+        user.resize(width)
+        assert not user.sideways(), width
 
 
-def test_printing_leaves_the_text_and_the_round(visit, url):
-    user = visit(url)
+def test_printing_leaves_the_text_and_the_round(visit, site):
+    user = visit(site)
     user.page.emulate_media(media="print")
     for hidden in (".ss-aside", ".ss-transport", ".ss-share", "#theme", ".ss-intro .ss-sharerow"):
         assert not user.page.locator(hidden).first.is_visible(), hidden

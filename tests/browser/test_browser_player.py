@@ -1,31 +1,28 @@
 """A recorded run: on screen at once, walked without asking the server for anything."""
 
 import itertools
-import time
 
 import pytest
 
-from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 
 
-@pytest.fixture(scope="module")
-def url(traces):
-    with served(FakeEngine(phase="loading", progress=0.62), traces) as url:
-        yield url
+@pytest.fixture
+def site(serve):
+    return serve(engine=FakeEngine(phase="loading", progress=0.62))
 
 
-def test_recorded_run_is_on_screen_while_the_model_is_loading(visit, url):
-    user = visit(url)
-    assert "both measured" in user.text(".ss-big")
-    user.wait("() => document.querySelector('#model-state .ss-notice').textContent.startsWith('The live model is loading (62 %)')")
+def test_recorded_run_is_on_screen_while_the_model_is_loading(visit, site):
+    user = visit(site)
+    assert "both were measured" in user.text(".ss-big")
+    user.says("#model-state .ss-notice", "The live model is loading (62 %)")
     kinds = set(user.page.eval_on_selector_all("#player [data-kind]", "nodes => nodes.map(n => n.dataset.kind)"))
     assert {"accepted", "recovered", "rejected", "bonus"} <= kinds
     assert "not_reached" in kinds or "plain" in kinds
 
 
-def test_walking_asks_the_server_for_nothing(visit, url):
-    user = visit(url)
+def test_walking_asks_the_server_for_nothing(visit, site):
+    user = visit(site, plotly=True)
     user.page.wait_for_selector(".ss-plot .main-svg")  # Plotly has come
     user.page.route("**/gradio_api/**", lambda route: route.continue_())
     user.page.evaluate("() => window.stopTimers = true")
@@ -44,8 +41,8 @@ def test_walking_asks_the_server_for_nothing(visit, url):
     assert sum("run/" in r or "queue/" in r for r in user.requests) <= 20
 
 
-def test_steps_of_a_round_and_keys(visit, url):
-    user = visit(url)
+def test_steps_of_a_round_and_keys(visit, site):
+    user = visit(site, clock=True)
     page = user.page
     page.keyboard.press("Home")
     assert user.at() == ("0", "settle")
@@ -85,13 +82,16 @@ def test_steps_of_a_round_and_keys(visit, url):
     user.wait("() => Number(document.querySelector('#player .ss-mount').dataset.round) > 1")
     page.keyboard.press("Space")
     here = user.at()
-    time.sleep(0.3)
+    page.clock.run_for(3000)
     assert user.at() == here, "Space pauses"
+    page.keyboard.press("Space")
+    page.clock.run_for(3000)
+    assert user.at() != here
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_play_begins_at_the_beginning_and_at_a_pace_to_read(visit, url, motion):
-    user = visit(url, reduced_motion=motion)
+def test_play_begins_at_the_beginning_and_at_a_pace_to_read(visit, site, motion):
+    user = visit(site, reduced_motion=motion)
     page = user.page
     groups = page.eval_on_selector_all("#player .ss-speed optgroup", "nodes => nodes.map(n => [n.label, ...[...n.children].map(o => o.textContent)])")
     assert groups == [["To read along", "1 step/s", "4 steps/s"], ["Times the recorded speed", "0.05×", "0.25×", "0.5×", "1×", "2×", "4×"]]
@@ -112,8 +112,8 @@ def test_play_begins_at_the_beginning_and_at_a_pace_to_read(visit, url, motion):
     assert lines[0].startswith("Round 0") and lines[:8] == walked, "every step, none left out"
 
 
-def test_keys_leave_the_prompt_alone(visit, url):
-    user = visit(url)
+def test_keys_leave_the_prompt_alone(visit, site):
+    user = visit(site)
     here = user.at()
     user.page.locator("#prompt textarea").click()
     for key in ("ArrowLeft", "Home", "Space", "End"):
@@ -121,8 +121,8 @@ def test_keys_leave_the_prompt_alone(visit, url):
     assert user.at() == here
 
 
-def test_a_token_tells_its_verdict(visit, url):
-    user = visit(url)
+def test_a_token_tells_why_it_was_accepted_or_rejected(visit, site):
+    user = visit(site)
     page = user.page
     r = page.evaluate(
         "() => window.Specscope.players[0].trace.rounds.findIndex(r => ['accepted', 'rejected'].every(v => r.drafted.some(d => d.verdict === v)))"
@@ -139,7 +139,7 @@ def test_a_token_tells_its_verdict(visit, url):
     assert "Overlap" in user.text(".ss-bars")
     accepted = page.locator('.ss-text .ss-tok[data-kind="accepted"]').first
     accepted.hover()
-    assert "kept" in user.text(".ss-tip")
+    assert "accepted" in user.text(".ss-tip")
     accepted.click()
     user.at()
     assert page.locator('.ss-card[aria-pressed="true"][data-kind="accepted"]').count() == 1
@@ -148,8 +148,8 @@ def test_a_token_tells_its_verdict(visit, url):
     assert page.locator('.ss-text .ss-tok[tabindex="0"]').count() == 1, "one token is in the tab order"
 
 
-def test_a_struck_word_speaks_for_itself(visit, url):
-    user = visit(url, "?round=30")
+def test_a_struck_word_speaks_for_itself(visit, site):
+    user = visit(site, "?round=30")
     page = user.page
     ghost = page.locator("#player .ss-past .ss-ghost[data-kind=rejected]").first
     word = ghost.inner_text()
@@ -161,19 +161,20 @@ def test_a_struck_word_speaks_for_itself(visit, url):
     assert word.strip("…") in chosen.inner_text() and "rejected" in chosen.inner_text()
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_no_full_stop_begins_a_line(visit, url, width):
-    user = visit(url, viewport={"width": width, "height": 900})
-    marks = user.page.evaluate("""() => {
-      const left = document.querySelector('#player .ss-text').getBoundingClientRect().left;
-      return [...document.querySelectorAll('#player .ss-tok')].filter((t) => /^[.,]$/.test(t.querySelector('.ss-mark').textContent))
-        .map((t) => t.querySelector('.ss-mark').getBoundingClientRect().left - left);
-    }""")
-    assert len(marks) > 3 and min(marks) > 12
+def test_no_full_stop_begins_a_line(visit, site):
+    user = visit(site)
+    for width in (1280, 360):
+        user.resize(width, 900)
+        marks = user.page.evaluate("""() => {
+          const left = document.querySelector('#player .ss-text').getBoundingClientRect().left;
+          return [...document.querySelectorAll('#player .ss-tok')].filter((t) => /^[.,]$/.test(t.querySelector('.ss-mark').textContent))
+            .map((t) => t.querySelector('.ss-mark').getBoundingClientRect().left - left);
+        }""")
+        assert len(marks) > 3 and min(marks) > 12, width
 
 
-def test_the_point_of_the_step_moves_over_a_chart_that_is_not_drawn_again(visit, url):
-    user = visit(url)
+def test_the_point_of_the_step_moves_over_a_chart_that_is_not_drawn_again(visit, site):
+    user = visit(site, plotly=True, clock=True)
     user.page.wait_for_selector("#player .ss-plotdot:not([hidden])", state="attached")
     user.page.evaluate(
         "() => { const react = window.Plotly.react; window.drawn = 0; window.Plotly.react = (...a) => { window.drawn += 1; return react(...a); }; }"
@@ -185,7 +186,7 @@ def test_the_point_of_the_step_moves_over_a_chart_that_is_not_drawn_again(visit,
         dot, plot = (user.page.locator(f"#player {part}").bounding_box() for part in (".ss-plotdot", ".ss-plot"))
         places.append((dot["x"] + 6 - plot["x"], plot["y"] + plot["height"] - dot["y"] - 6))
     assert all(a[0] < b[0] and a[1] <= b[1] for a, b in itertools.pairwise(places[1:])) and places[-1][1] > 100
-    user.page.wait_for_timeout(400)
+    user.page.clock.run_for(1000)  # a drawing that was put off would come now
     assert user.page.evaluate("() => window.drawn") == 0
     end = user.page.evaluate("""() => {
       const [line, plot] = ['.js-line', ''].map((part) => document.querySelector(`#player .ss-plot ${part}`.trim()).getBoundingClientRect());
@@ -194,15 +195,15 @@ def test_the_point_of_the_step_moves_over_a_chart_that_is_not_drawn_again(visit,
     assert abs(end[0] - places[-1][0]) < 4 and abs(end[1] - places[-1][1]) < 4, "on the end of its line"
 
 
-def test_presenting_shows_text_cards_and_chart_on_one_screen(visit, url):
-    user = visit(url, "?round=10&view=present")
+def test_presenting_shows_text_cards_and_chart_on_one_screen(visit, site):
+    user = visit(site, "?round=10&view=present")
     for part in (".ss-text", ".ss-line", ".ss-cards", ".ss-bars h3", ".ss-bars tbody tr"):
         box = user.page.locator(f"#player {part}").first.bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] * (part != ".ss-cards") <= 900, part
 
 
-def test_example_without_a_model_shows_its_recording(visit, url):
-    user = visit(url)
+def test_example_without_a_model_shows_its_recording(visit, site):
+    user = visit(site)
     user.page.get_by_label("list", exact=True).check(force=True)
     user.wait("() => document.querySelector('.ss-caption').textContent.includes('greedy')")
     user.wait("() => document.querySelector('#prompt textarea').value === 'prompt of list-draft'")
@@ -215,11 +216,12 @@ def test_example_without_a_model_shows_its_recording(visit, url):
     assert user.page.locator("#prompt textarea").input_value().startswith("Write a Python function")
 
 
-@pytest.mark.parametrize("width", [320, 360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_sideways_scroll_in_either_scheme(visit, url, width, scheme):
-    user = visit(url, viewport={"width": width, "height": 720}, color_scheme=scheme)
-    assert not user.sideways()
+def test_no_sideways_scroll_in_either_scheme(visit, site, scheme):
+    user = visit(site, viewport={"width": 320, "height": 720}, color_scheme=scheme)
+    for width in (320, 360, 1280):
+        user.resize(width)
+        assert not user.sideways(), width
     ink, paper = user.page.evaluate(
         "() => [getComputedStyle(document.querySelector('.ss')).color, getComputedStyle(document.querySelector('.ss-panel')).backgroundColor]"
     )
@@ -230,13 +232,13 @@ def test_no_sideways_scroll_in_either_scheme(visit, url, width, scheme):
     assert light(paper) == (scheme == "light") and light(ink) == (scheme == "dark")
 
 
-def test_theme_in_the_address_wins_over_the_system(visit, url):
-    user = visit(url, "?__theme=dark", color_scheme="light")
+def test_theme_in_the_address_wins_over_the_system(visit, site):
+    user = visit(site, "?__theme=dark", color_scheme="light")
     assert user.page.evaluate("() => getComputedStyle(document.querySelector('.ss-panel')).backgroundColor") == "rgb(28, 31, 37)"
-    user = visit(url, "?__theme=light", color_scheme="dark")
+    user = visit(site, "?__theme=light", color_scheme="dark")
     assert user.page.evaluate("() => getComputedStyle(document.querySelector('.ss-panel')).backgroundColor") == "rgb(255, 255, 255)"
 
 
-def test_reduced_motion_is_honoured(visit, url):
-    user = visit(url, reduced_motion="reduce")
+def test_reduced_motion_is_honoured(visit, site):
+    user = visit(site, reduced_motion="reduce")
     assert user.page.evaluate("() => getComputedStyle(document.querySelector('.ss-mark')).transitionDuration") in ("0s", "")

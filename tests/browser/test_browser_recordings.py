@@ -1,42 +1,13 @@
 """The chips and the recordings: what is chosen is what is shown, and the controls say what the recording was made with."""
 
-import json
-
 import pytest
 
-from tests.browser.tabs import go
-from tests.browser.users import served
-from tests.spec_ui import fake_trace
-from tests.spec_ui.fake_engine import DETAILS, FakeEngine, Method
+from tests.spec_ui.fake_engine import FakeEngine
 
 NAME = "() => new URLSearchParams(location.search).get('run')"
 
 
-class Engine(FakeEngine):
-    def methods(self):
-        return [Method("draft", "draft model", details=DETAILS), Method("lookup", "earlier text"), Method("plain", "nobody", settings=[])]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("recordings")
-    for name, options in {
-        "chat-draft": {},
-        "chat-lookup": {"temperature": 0, "draft_len": 6, "seed": 11},
-        "edit-lookup": {"temperature": 0.4},
-    }.items():
-        trace = fake_trace.make(prompt=f"prompt of {name}", limit=30, **options)
-        trace["run"].update(method=name.split("-")[1], max_new_tokens=30)
-        if name == "chat-draft":
-            trace["run"]["settings"] = {"tree": "2x1", "ngram_max": 3}
-        (folder / f"{name}.json").write_text(json.dumps(trace), encoding="utf-8")
-    return folder
-
-
-@pytest.fixture(scope="module", params=["loading", "ready"])
-def url(request, folder):
-    with served(Engine(phase=request.param, pace=0.1), folder) as url:
-        yield url
+LOOKUP = "Prompt lookup (n-gram)"
 
 
 def panel(user) -> dict:
@@ -49,8 +20,8 @@ def panel(user) -> dict:
 
 
 def stands(user, name: str, **said) -> None:
-    user.page.wait_for_function(f"name => ({NAME})() === name", arg=name)
-    user.page.wait_for_function("text => document.querySelector('#prompt textarea').value === text", arg=f"prompt of {name}")
+    user.wait(f"name => ({NAME})() === name", name)
+    user.wait("text => document.querySelector('#prompt textarea').value === text", f"prompt of {name}")
     now = panel(user)
     assert {k: now[k] for k in said} == said
 
@@ -59,16 +30,17 @@ def choose(user, group: str, label: str) -> None:
     user.page.locator(group).get_by_label(label, exact=True).check(force=True)
 
 
-def test_a_chip_shows_its_recording_and_asks_the_server_for_its_file_alone(visit, url):
-    user = visit(url)
+@pytest.mark.parametrize("phase", ["loading", "ready"])
+def test_a_chip_shows_its_recording_and_asks_the_server_for_its_file_alone(visit, serve, phase):
+    user = visit(serve("two methods", FakeEngine(phase=phase)))
     asked = len(user.requests)
-    choose(user, "#method", "earlier text")
+    choose(user, "#method", LOOKUP)
     stands(user, "chat-lookup", example="chat", draft_len="6", temperature="0", top_p="1", max_new="30", seed="11")
     assert "greedy" in user.text("#player .ss-caption") and "This is a recorded run" in user.text("#notice")
     choose(user, "#example", "edit")
-    stands(user, "edit-lookup", method="earlier text", temperature="0.4", draft_len="4")
+    stands(user, "edit-lookup", method=LOOKUP, temperature="0.4", draft_len="4")
     choose(user, "#example", "story")
-    user.wait("() => document.querySelector('#notice').textContent.includes('the run shown is another one. Press Run')")
+    user.says("#notice", "the run shown is another one. Press Run")
     assert panel(user)["prompt"].startswith("Tell a short story") and "prompt of edit-lookup" in user.text("#player .ss-prompt"), "the player stays"
     files = [r for r in user.requests[asked:] if "/file=" in r]
     assert [f.rsplit("/", 1)[1] for f in files if "-lookup" in f] == ["chat-lookup.json", "edit-lookup.json"]
@@ -76,33 +48,34 @@ def test_a_chip_shows_its_recording_and_asks_the_server_for_its_file_alone(visit
     stands(user, "edit-lookup", example="edit")
 
 
-def test_a_recording_from_methods_and_from_the_address_sets_the_controls(visit, url):
-    user = visit(url)
-    go(user, "Methods", "#methods")
+@pytest.mark.parametrize("phase", ["loading", "ready"])
+def test_a_recording_from_methods_and_from_the_address_sets_the_controls(visit, serve, phase):
+    site = serve("two methods", FakeEngine(phase=phase))
+    user = visit(site)
+    user.go("methods", "#methods .ss-method")
     user.page.locator(".ss-method[data-method=lookup] .ss-link", has_text="Open in Watch").last.click()
     user.page.wait_for_selector("#player .ss-tok:visible")
-    stands(user, "edit-lookup", example="edit", method="earlier text", temperature="0.4")
-    user = visit(url, "?run=chat-lookup")
-    user.page.wait_for_function("text => document.querySelector('#prompt textarea').value === text", arg="prompt of chat-lookup")
-    assert panel(user)["method"] == "earlier text" and panel(user)["draft_len"] == "6" and panel(user)["seed"] == "11"
+    stands(user, "edit-lookup", example="edit", method=LOOKUP, temperature="0.4")
+    user = visit(site, "?run=chat-lookup")
+    user.wait("text => document.querySelector('#prompt textarea').value === text", "prompt of chat-lookup")
+    assert panel(user)["method"] == LOOKUP and panel(user)["draft_len"] == "6" and panel(user)["seed"] == "11"
     user.page.locator("#seed input").fill("5")
     user.page.evaluate("() => window.Specscope.setLanguage('ru')")
     user.wait("() => document.querySelector('#player .ss-caption').textContent.startsWith('Запис')")
     assert panel(user)["seed"] == "5", "another language leaves the controls alone"
-    choose(user, "#method", "draft model")
+    choose(user, "#method", "Draft model")
     stands(user, "chat-draft")
     user.wait("() => document.querySelector('[data-setting=tree]')?.value === '2x1'")
     assert user.page.locator("[data-setting=ngram_max]").input_value() == "3"
 
 
-def test_a_live_run_stays_where_it_is(visit, folder):
-    with served(Engine(pace=0.1), folder) as url:
-        user = visit(url)
-        user.page.locator("#run").click()
-        user.wait("() => document.querySelector('.ss-caption').textContent.startsWith('Live run')")
-        choose(user, "#example", "edit")
-        user.wait("() => document.querySelector('#prompt textarea').value.startsWith('Rewrite this text')")
-        user.wait("() => document.querySelector('#player .ss-mount').dataset.complete === 'plain'")
-        choose(user, "#method", "earlier text")
-        user.wait("() => document.querySelector('#notice').textContent.includes('Press Run to decode')")
-        assert user.text(".ss-caption").startswith("Live run") and user.page.evaluate(NAME) is None
+def test_a_live_run_stays_where_it_is(visit, serve):
+    user = visit(serve("two methods", FakeEngine(pace=0.1)))
+    user.page.locator("#run").click()
+    user.wait("() => document.querySelector('.ss-caption').textContent.startsWith('Live run')")
+    choose(user, "#example", "edit")
+    user.wait("() => document.querySelector('#prompt textarea').value.startsWith('Rewrite this text')")
+    user.wait("() => document.querySelector('#player .ss-mount').dataset.complete === 'plain'")
+    choose(user, "#method", LOOKUP)
+    user.says("#notice", "Press Run to decode")
+    assert user.text(".ss-caption").startswith("Live run") and user.page.evaluate(NAME) is None

@@ -1,14 +1,9 @@
 """A run of 200 rounds is walked, played and changed without a word to the server; how long each step takes to draw is measured."""
 
-import json
-
 import pytest
 
-from tests.browser.users import served
-from tests.spec_ui import long_trace
-from tests.spec_ui.fake_engine import FakeEngine
+from tests.browser.folders import LONG_ROUNDS as ROUNDS
 
-ROUNDS = 200
 # One step, and the two frames in which it is drawn.
 STEP = """async (k) => {
   const player = window.Specscope.players[0], frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -46,20 +41,12 @@ def walk(page, every: int) -> dict:
     }
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("long")
-    (folder / "chat-draft.json").write_text(json.dumps(long_trace.make(ROUNDS)), encoding="utf-8")
-    with served(FakeEngine(), folder) as url:
-        yield url
-
-
 @pytest.fixture
-def user(visit, url):
-    user = visit(url)
+def user(visit):
+    user = visit("long", plotly=True, reduced_motion="no-preference")
     user.page.wait_for_selector(".ss-plot .main-svg")
-    user.wait("() => document.querySelector('#model-state').textContent.includes('ready')")  # the poll has ended
-    user.page.wait_for_timeout(1500)
+    user.model_ready()
+    user.quiet()
     return user
 
 
@@ -94,16 +81,14 @@ def test_tabs_ask_for_a_recording_once(user):
     page = user.page
     tabs = {"lossless": "#lossless .ss-tokenbtn", "methods": "#methods .ss-lane", "lesson": "#lesson .ss-stage .ss-tok"}
     for tab, sign in tabs.items():
-        page.locator(f'.ss-tabs [data-tab-id="{tab}"]').click()
-        page.wait_for_selector(f"{sign}:visible", timeout=30_000)
+        user.go(tab, sign)
     assert sum("chat-draft.json" in r for r in user.requests) == 1, "one recording, fetched once for all tabs"
     before = len(user.requests)
     for tab, sign in tabs.items():
-        page.locator(f'.ss-tabs [data-tab-id="{tab}"]').click()
-        page.wait_for_selector(f"{sign}:visible", timeout=30_000)
+        user.go(tab, sign)
     page.keyboard.press("ArrowRight")
     page.locator('#lesson [data-act="next"]:visible').first.click()
-    page.wait_for_timeout(500)
+    user.quiet()
     assert user.requests[before:] == []
 
 
@@ -127,12 +112,10 @@ PLACES = """async (flat) => {
 }"""
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_blocks_of_lines_do_not_show(user, width):
+def test_blocks_of_lines_do_not_show(user):
     page = user.page
-    for size in (width, width - 30):
-        page.set_viewport_size({"width": size, "height": 800})
-        page.wait_for_timeout(400)
+    for size in (1280, 1250, 360, 330):
+        user.resize(size, 800)
         in_blocks, blocks = page.evaluate(PLACES, False), page.locator("#player .ss-lines:not(.ss-held)").count()
         assert blocks > 3 and in_blocks == page.evaluate(PLACES, True)
         page.evaluate("() => window.Specscope.players[0].go(0)")

@@ -5,24 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.test_browser_hostile import HOSTILE
-from tests.browser.users import served
+from tests.browser.folders import HOSTILE
+from tests.browser.users import LIMIT_S
 from tests.spec_ui import fake_trace
 from tests.spec_ui.fake_engine import FakeEngine, with_texts
 
 
-@pytest.fixture(scope="module")
-def url(traces):
-    with served(FakeEngine(phase="loading", progress=0.5), traces) as url:
-        yield url
+@pytest.fixture
+def site(serve):
+    return serve(engine=FakeEngine(phase="loading", progress=0.5))
 
 
 def copied(user) -> str:
     return user.page.evaluate("() => navigator.clipboard.readText()")
 
 
-def test_the_address_opens_recording_round_and_step_and_follows(visit, url):
-    user = visit(url, "?run=list-draft&round=4&step=1")
+def test_the_address_opens_recording_round_and_step_and_follows(visit, site):
+    user = visit(site, "?run=list-draft&round=4&step=1")
     user.wait("() => document.querySelector('.ss-caption').textContent.includes('greedy')")
     assert user.at() == ("4", "draft")
     assert user.page.locator("#prompt textarea").input_value() == "prompt of list-draft"
@@ -33,23 +32,23 @@ def test_the_address_opens_recording_round_and_step_and_follows(visit, url):
     assert "run=list-draft" in user.page.url
 
 
-def test_a_bad_address_is_as_none_and_said_once(visit, url):
-    user = visit(url, "?run=<script>window.__hit=1</script>&round=-4&step=zz&lang=xx&tab=admin&view=edit&lesson=99&done=zz")
-    user.wait("() => document.querySelector('#notice').textContent.includes('no recorded run of that name')")
+def test_a_bad_address_is_as_none_and_said_once(visit, site):
+    user = visit(site, "?run=<script>window.__hit=1</script>&round=-4&step=zz&lang=xx&tab=admin&view=edit&lesson=99&done=zz")
+    user.says("#notice", "no recorded run of that name")
     assert user.page.evaluate("() => window.__hit === undefined") and "chat-draft" in user.page.locator("#prompt textarea").input_value()
-    user = visit(url, "?round=9999&step=999")
+    user = visit(site, "?round=9999&step=999")
     assert user.at()[0] == user.page.get_attribute(".ss-scrub", "aria-valuemax")
 
 
-def test_copy_link_and_command(visit, url):
-    user = visit(url, permissions=["clipboard-read", "clipboard-write"])
+def test_copy_link_and_command(visit, site):
+    user = visit(site, permissions=["clipboard-read", "clipboard-write"])
     user.page.locator("#player .ss-roundpanel h2").click()
     user.page.keyboard.press("Home")
     user.page.keyboard.press("Shift+ArrowRight")
     user.page.locator('#player [data-act="link"]').click()
     user.wait("() => document.querySelector('#player .ss-share .ss-note').textContent.includes('link is copied')")
-    assert copied(user).startswith(f"{url}?") and "run=chat-draft&round=1" in copied(user)
-    again = visit(url, "?" + copied(user).split("?", 1)[1])
+    assert copied(user).startswith(f"{site.url}?") and "run=chat-draft&round=1" in copied(user)
+    again = visit(site, "?" + copied(user).split("?", 1)[1])
     assert again.at()[0] == "1"
     user.page.locator('#player [data-act="command"]').click()
     user.wait("() => document.querySelector('#player .ss-share .ss-note').textContent.includes('command is copied')")
@@ -62,8 +61,8 @@ def save(user, act: str) -> Path:
     return Path(got.value.path())
 
 
-def test_save_open_and_refuse_files(visit, url, tmp_path):
-    user = visit(url)
+def test_save_open_and_refuse_files(visit, site, tmp_path):
+    user = visit(site)
     page = user.page
     trace = json.loads(save(user, "save").read_text(encoding="utf-8"))
     assert trace["version"] == 1 and trace["rounds"] and trace["plain"] and "source" not in trace
@@ -89,13 +88,13 @@ def test_save_open_and_refuse_files(visit, url, tmp_path):
     ):
         (tmp_path / name).write_text(text, encoding="utf-8")
         page.locator("#player .ss-share input[type=file]").set_input_files(tmp_path / name)
-        page.wait_for_function("said => document.querySelector('#player .ss-share .ss-note').textContent.includes(said)", arg=said)
+        user.says("#player .ss-share .ss-note", said)
     assert page.locator("#player .ss-tok").count() > 3, "the trace that was open stays"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_saved_page_works_by_double_click_without_a_server(visit, url, browser, tmp_path, scheme):
-    user = visit(url, "?lang=ru" if scheme == "dark" else "", color_scheme=scheme)
+def test_the_saved_page_works_by_double_click_without_a_server(visit, site, browser, tmp_path, scheme):
+    user = visit(site, "?lang=ru" if scheme == "dark" else "", color_scheme=scheme)
     hostile = with_texts(fake_trace.make(limit=24), [*list(HOSTILE.values())[:9], "\u2028\u2029", "<!--", "]]>"])
     hostile["run"]["prompt"] = "</script><script>window.__hit=1</script>\u2028"
     (tmp_path / "h.json").write_text(json.dumps(hostile), encoding="utf-8")
@@ -105,6 +104,7 @@ def test_the_saved_page_works_by_double_click_without_a_server(visit, url, brows
     problems, requests = [], []
     context = browser.new_context(offline=True, viewport={"width": 1100, "height": 800})
     page = context.new_page()
+    page.set_default_timeout(LIMIT_S * 1000)
     page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda e: problems.append(str(e)))
     page.on("request", lambda r: requests.append(r.url))
@@ -127,8 +127,8 @@ def test_the_saved_page_works_by_double_click_without_a_server(visit, url, brows
     context.close()
 
 
-def test_themes_change_without_a_reload_and_stay_in_the_address(visit, url):
-    user = visit(url, color_scheme="light")
+def test_themes_change_without_a_reload_and_stay_in_the_address(visit, site):
+    user = visit(site, color_scheme="light")
     user.page.locator("#theme").click()
     user.wait("() => location.search.includes('__theme=dark')")
     assert user.page.evaluate("() => getComputedStyle(document.querySelector('.ss-panel')).backgroundColor") == "rgb(28, 31, 37)"

@@ -1,10 +1,4 @@
-"""A drafted tree: several tokens at one place are said to be several, and nothing is called drawn where it was not."""
-
-import pytest
-
-from spec_ui.server.bundle import ASSETS
-from tests.browser.users import served
-from tests.spec_ui.fake_engine import FakeEngine
+"""A drafted tree: several tokens at one place are said to be several, and nothing is called drawn that was not drawn."""
 
 # A round whose first root token was rejected while a sibling was kept, at its end, with the rejected one chosen.
 CHOOSE = """() => {
@@ -17,19 +11,13 @@ CHOOSE = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def url():
-    with served(FakeEngine(), ASSETS / "traces") as url:
-        yield url
-
-
-def test_siblings_are_offered_one_after_the_other(visit, url):
-    user = visit(url, "?run=chat-medusa")
+def test_siblings_are_offered_one_after_the_other(visit):
+    user = visit("real", "?run=chat-medusa")
     user.wait("() => window.Specscope.players[0].trace.name === 'chat-medusa'")
     siblings = user.page.evaluate(CHOOSE)
     user.wait("() => document.querySelector('#player .ss-bars').textContent.includes('one after the other')")
     bars = user.text("#player .ss-bars")
-    assert siblings > 1 and f"Together these {siblings} hold" in bars and "Overlap" not in bars
+    assert siblings > 1 and f"These {siblings} together have" in bars and "Overlap" not in bars
     assert user.page.locator("#player .ss-bars .ss-drawn").count() == 0 and user.page.locator("#player .ss-bars .ss-q").count() == 0
     user.page.locator("#player .ss-whatifpanel summary").click()
     user.wait("() => document.querySelector('#player .ss-whatif').textContent.includes('Several tokens were drafted')")
@@ -38,8 +26,8 @@ def test_siblings_are_offered_one_after_the_other(visit, url):
     user.wait("() => document.querySelector('#player .ss-bars .ss-drawn')")
 
 
-def test_a_tree_is_no_point_on_the_curves_of_a_chain(visit, url):
-    user = visit(url, "?tab=faster", ready="#faster .ss-posbar")
+def test_a_tree_is_no_point_on_the_curves_of_a_chain(visit):
+    user = visit("real", "?tab=faster", ready="#faster .ss-posbar")
     user.page.locator("#faster input[value='chat-medusa']").check(force=True)
     user.wait("() => document.querySelector('#faster').textContent.includes('This run drafted trees')")
     assert user.page.locator("#faster .ss-runpoint").count() == 0 and user.page.locator("#faster .ss-diamond").count() == 0

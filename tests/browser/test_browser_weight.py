@@ -2,33 +2,31 @@
 
 import gzip
 
-from spec_ui.server import recordings
-from tests.browser.users import served
-from tests.spec_ui.fake_engine import FakeEngine
+from tests.browser.users import LIMIT_S
 
 MOST = 3_000_000
 
 
-def test_page_weight_before_the_first_run(browser):
-    with served(FakeEngine(), recordings.FOLDER) as url:
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        page = context.new_page()
-        responses = []
-        page.on("response", lambda r: responses.append(r))
-        page.goto(url)
-        page.wait_for_selector("#player .ss-tok", timeout=30_000)
-        page.wait_for_selector(".ss-plot .main-svg", timeout=30_000)  # the last thing to come
-        page.wait_for_timeout(1000)
-        sizes = {}
-        for r in responses:
-            if not r.url.startswith(("http:", "https:")):
-                continue
-            assert r.url.startswith(url), f"outside request: {r.url}"
-            if "/queue/" in r.url or r.status in (204, 301, 302, 304, 307):
-                continue
-            packed = r.headers.get("content-encoding") in ("gzip", "br", "zstd")
-            sizes[r.url.removeprefix(url)] = r.request.sizes()["responseBodySize"] if packed else len(gzip.compress(r.body(), 6))
-        context.close()
+def test_page_weight_before_the_first_run(browser, serve):
+    url, responses = serve("real").url, []
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(LIMIT_S * 1000)
+    page.on("response", lambda response: responses.append(response))
+    page.goto(url)
+    page.wait_for_selector("#player .ss-tok")
+    page.wait_for_selector(".ss-plot .main-svg")  # the last thing to come
+    page.wait_for_function("() => document.querySelector('#model-state').textContent.includes('ready')")
+    sizes = {}
+    for r in list(responses):
+        if not r.url.startswith(("http:", "https:")):
+            continue
+        assert r.url.startswith(url), f"outside request: {r.url}"
+        if "/queue/" in r.url or "/heartbeat/" in r.url or r.status in (204, 301, 302, 304, 307):
+            continue
+        packed = r.headers.get("content-encoding") in ("gzip", "br", "zstd")
+        sizes[r.url.removeprefix(url)] = r.request.sizes()["responseBodySize"] if packed else len(gzip.compress(r.body(), 6))
+    context.close()
     total, largest = sum(sizes.values()), sorted(sizes.items(), key=lambda x: -x[1])[:5]
     print(f"\n{total:,} bytes in {len(sizes)} answers; largest: {largest}")
     assert len(sizes) > 5 and total > 100_000, "something was counted"

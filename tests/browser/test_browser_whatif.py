@@ -2,50 +2,47 @@
 
 import pytest
 
-from tests.browser.users import served
 from tests.spec_ui.fake_engine import FakeEngine
 
 PANEL = "#player .ss-whatifpanel"
 
 
-@pytest.fixture(scope="module")
-def site(traces):
-    engine = FakeEngine(pace=0.002)
-    with served(engine, traces) as url:
-        yield engine, url
+@pytest.fixture
+def site(serve):
+    return serve(engine=FakeEngine(pace=0.002))
 
 
 @pytest.fixture
 def user(visit, site):
-    """A visitor at a rejected draft with the panel open."""
-    user = visit(site[1], "?run=chat-draft&round=10")
+    """A visitor at a rejected token with the panel open."""
+    user = visit(site, "?run=chat-draft&round=10", clock=True)
     user.wait("() => document.querySelector('#player .ss-mount').dataset.round === '10'")
     user.page.locator(f"{PANEL} summary").click()
     user.page.wait_for_selector(f"{PANEL} .ss-lawrow:not(.ss-lawhead)")
     return user
 
 
-def verdict(user) -> str:
+def outcome(user) -> str:
     return user.page.get_attribute(PANEL, "data-verdict")
 
 
-def test_u_changes_the_verdict_by_hand_and_by_key(user):
+def test_u_changes_the_outcome_by_hand_and_by_key(user):
     page = user.page
     kept = page.locator('#player .ss-card[data-kind="accepted"]')
     texts = [kept.nth(i).inner_text() for i in range(kept.count())]
-    assert verdict(user) == "rejected" and "≥ p/q" in user.text(f"{PANEL} .ss-say2")
+    assert outcome(user) == "rejected" and "≥ p/q" in user.text(f"{PANEL} .ss-say2")
     page.locator(f"{PANEL} .ss-u").fill("0")
-    assert verdict(user) == "accepted" and "kept" in user.text(f"{PANEL} .ss-say2")
+    assert outcome(user) == "accepted" and "is accepted" in user.text(f"{PANEL} .ss-say2")
     page.locator(f"{PANEL} .ss-u").focus()
     for _ in range(3):
         page.keyboard.press("End")  # a key of the slider, not of the player
-    assert verdict(user) == "rejected" and user.at()[0] == "10"
+    assert outcome(user) == "rejected" and user.at()[0] == "10"
     assert page.locator(f"{PANEL} .ss-u").get_attribute("aria-valuetext").startswith("u = 1")
     page.locator(f"{PANEL} .ss-headrow button").click()
     assert "In the run u was" in user.text(f"{PANEL} .ss-wu") and len(texts) == 2
 
 
-def test_laws_are_pulled_and_stay_laws(user):
+def test_distributions_are_pulled_and_stay_distributions(user):
     page = user.page
     bar = page.locator(f"{PANEL} .ss-lawbar.ss-q[role=slider]").first
     before = user.text(f"{PANEL} .ss-wlaws > .ss-note")
@@ -76,12 +73,12 @@ def test_temperature_says_what_it_leaves_out(user):
     assert "the tokens not listed are left out" in user.text(f"{PANEL} .ss-wlaws")
 
 
-def test_a_thousand_rolls_and_another_draft_length(user):
+def test_a_thousand_draws_and_another_draft_length(user):
     page = user.page
     page.locator(f"{PANEL} .ss-roll").click()
-    assert user.text(f"{PANEL} .ss-wroll").count("p ") >= 4 and "1,000 rolls" in user.text(f"{PANEL} .ss-wroll")
+    assert user.text(f"{PANEL} .ss-wroll").count("p ") >= 4 and "1,000 draws" in user.text(f"{PANEL} .ss-wroll")
     page.locator(f"{PANEL} .ss-roll").click()
-    assert "2,000 rolls" in user.text(f"{PANEL} .ss-wroll")
+    assert "2,000 draws" in user.text(f"{PANEL} .ss-wroll")
     page.locator(f"{PANEL} .ss-length").nth(7).click()
     assert user.text(f"{PANEL} .ss-wlength").count("Drafting 8:") == 1 and "never drafted that far" in user.text(f"{PANEL} .ss-wlength")
     page.keyboard.press("ArrowLeft")
@@ -89,21 +86,22 @@ def test_a_thousand_rolls_and_another_draft_length(user):
 
 
 def test_nothing_of_it_asks_the_server(user):
-    user.page.wait_for_selector("#player .ss-plot .main-svg")
-    user.page.wait_for_timeout(1500)
+    user.page.clock.run_for(2000)
+    user.model_ready()
+    user.quiet()
     before = list(user.requests)
     user.page.locator(f"{PANEL} .ss-u").fill("0.2")
     user.page.locator(f"{PANEL} .ss-heat").fill("1.5")
     user.page.locator(f"{PANEL} .ss-roll").click()
     user.page.locator(f"{PANEL} .ss-length").nth(2).click()
     user.page.keyboard.press("Home")
-    user.page.wait_for_timeout(300)
+    user.page.clock.run_for(2000)
+    user.quiet()
     assert user.requests == before
 
 
 def test_a_forced_token_goes_on_live_and_the_text_given_is_shown(user, site):
-    engine, _ = site
-    page = user.page
+    engine, page = site.engine, user.page
     text = page.locator(f"{PANEL} .ss-sofartext").input_value()
     page.locator(f"{PANEL} .ss-force").select_option(index=1)
     page.locator(f"{PANEL} .ss-wbranch button").first.click()
@@ -118,30 +116,28 @@ def test_a_forced_token_goes_on_live_and_the_text_given_is_shown(user, site):
     assert engine.requests[-1].after_text.startswith("Once </s>") and page.evaluate("() => window.__hit === undefined")
 
 
-def test_a_branch_without_a_model_is_refused_in_words(visit, traces):
-    with served(FakeEngine(phase="loading"), traces) as url:
-        user = visit(url)
-        user.page.locator(f"{PANEL} summary").click()
-        user.page.locator(f"{PANEL} .ss-wbranch button").first.click()
-        user.wait("() => document.querySelector('#notice').textContent.includes('not ready yet')")
+def test_a_branch_without_a_model_is_refused_in_words(visit, serve):
+    user = visit(serve(engine=FakeEngine(phase="loading")))
+    user.page.locator(f"{PANEL} summary").click()
+    user.page.locator(f"{PANEL} .ss-wbranch button").first.click()
+    user.says("#notice", "not ready yet")
 
 
 def test_the_settings_of_a_method_reach_the_run(visit, site):
-    engine, url = site
-    user = visit(url)
+    engine, user = site.engine, visit(site)
     page = user.page
     page.locator("#settings summary").click()
     page.locator("#settings [data-setting=tree]").fill("3x2x1")
     page.locator("#settings [data-setting=lookup_match]").select_option("first")
     page.locator("#auto input").check()
     page.locator("#run").click()
-    user.wait("() => document.querySelector('#notice').textContent.includes('Done')")
+    user.says("#notice", "Done")
     asked = engine.requests[-1]
     assert (asked.settings, asked.draft_len) == ({"tree": "3x2x1", "lookup_match": "first"}, "auto")
     page.locator("#settings [data-setting=ngram_max]").fill("99")
     page.locator("#run").click()
-    user.wait("() => document.querySelector('#notice').textContent.includes('must be a whole number')")
-    page.get_by_label("nobody", exact=True).check(force=True)
+    user.says("#notice", "must be a whole number")
+    page.locator("#method").get_by_label("Plain decoding", exact=True).check(force=True)
     user.wait("() => !document.querySelector('#settings details')")
 
 
@@ -159,25 +155,19 @@ def test_numbers_up_to_here_stand_beside_the_whole_and_the_legend_filters(user):
     assert page.evaluate(opacity, "accepted") == "1"
 
 
-@pytest.mark.parametrize("width", [320, 360, 1280])
-def test_the_panel_fits_any_width(visit, site, width):
-    user = visit(site[1], viewport={"width": width, "height": 740})
+def test_the_panel_fits_any_width(visit, site):
+    user = visit(site, viewport={"width": 320, "height": 740})
     user.page.locator(f"{PANEL} summary").click()
     user.page.wait_for_selector(f"{PANEL} .ss-lawbar")
     user.page.locator(f"{PANEL} .ss-roll").click()
+    for width in (320, 360, 1280):
+        user.resize(width)
+        assert not user.sideways(), width
+
+
+def test_right_to_left_text_runs_from_right_to_left(visit, serve):
+    user = visit(serve("hostile", FakeEngine(phase="loading")), "?run=arabic-draft", viewport={"width": 900, "height": 800})
+    user.wait("() => window.Specscope.players[0].trace.name === 'arabic-draft'")
+    lefts = user.page.eval_on_selector_all("#player .ss-text .ss-tok", "n => n.slice(0, 3).map(x => x.getBoundingClientRect().left)")
+    assert lefts[0] > lefts[1] > lefts[2]
     assert not user.sideways()
-
-
-def test_right_to_left_text_runs_from_right_to_left(visit, tmp_path):
-    import json
-
-    from tests.spec_ui import fake_trace
-    from tests.spec_ui.fake_engine import with_texts
-
-    words = [" سلام", " دنیا", " کتاب", " باران", " درخت"]
-    (tmp_path / "chat-draft.json").write_text(json.dumps(with_texts(fake_trace.make(limit=20), words)), encoding="utf-8")
-    with served(FakeEngine(phase="loading"), tmp_path) as url:
-        user = visit(url, viewport={"width": 900, "height": 800})
-        lefts = user.page.eval_on_selector_all("#player .ss-text .ss-tok", "n => n.slice(0, 3).map(x => x.getBoundingClientRect().left)")
-        assert lefts[0] > lefts[1] > lefts[2]
-        assert not user.sideways()

@@ -53,11 +53,24 @@ DETAILS = [
 ]
 
 
-class FakeEngine:
-    """`pace` seconds a round; `fail` is raised before the first round; `texts` replaces the tokens' texts (hostile strings)."""
+CALIBRATION = {"pass_s": {"1": 0.03, "2": 0.031, "4": 0.033, "8": 0.036, "16": 0.05, "32": 0.09}, "weights_bytes": 270_000_000,
+               "memory_bytes_per_s": 1.2e10, "threads": 1, "device": "cpu", "draft_step_s": {"draft": 0.003, "plain": None}}  # fmt: skip
 
-    def __init__(self, pace: float = 0.0, fail: Exception | None = None, phase: str = "ready", progress: float | None = None, texts=None):
-        self.pace, self.fail, self.texts = pace, fail, texts
+
+class FakeEngine:
+    """`pace` seconds a round; `fail` is raised before the first round; `texts` replaces the tokens' texts (hostile strings). A calibration takes no
+    time; `wrong` is raised instead of it."""
+
+    def __init__(
+        self,
+        pace: float = 0.0,
+        fail: Exception | None = None,
+        phase: str = "ready",
+        progress: float | None = None,
+        texts: list[str] | None = None,
+        wrong: Exception | None = None,
+    ) -> None:
+        self.pace, self.fail, self.texts, self.wrong, self.asked = pace, fail, texts, wrong, []
         self._state = State(phase, progress)
         self.requests, self.closed, self.finished, self.running, self.most = [], 0, 0, 0, 0
 
@@ -69,9 +82,16 @@ class FakeEngine:
 
     def methods(self) -> list[Method]:
         return [
-            Method("draft", "draft model", details=DETAILS),
-            Method("plain", "nobody", settings=[]),
+            Method("draft", "Draft model", details=DETAILS),
+            Method("lookup", "Prompt lookup (n-gram)"),
+            Method("plain", "Plain decoding", settings=[]),
         ]
+
+    def calibration(self, redo: bool = False) -> dict:
+        self.asked.append(redo)
+        if self.wrong:
+            raise self.wrong
+        return CALIBRATION | {"pass_s": {k: s * (1.5 if redo else 1) for k, s in CALIBRATION["pass_s"].items()}}
 
     def stream(self, request) -> Iterator[str]:
         self.requests.append(request)

@@ -1,51 +1,14 @@
-"""The page's parts without a browser: recordings, examples, launch arguments, bundle, and what must never be imported."""
+"""The page as a whole, without a browser: launch arguments, the bundle, what is queued, and what must never be imported."""
 
-import json
-import re
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from spec_ui.server import bundle, examples, recordings
-from tests.spec_ui import fake_trace
+from spec_ui.server import bundle
 from tests.spec_ui.fake_engine import FakeEngine
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    recordings.load.cache_clear()
-    for name in ("chat-draft", "chat-lookup", "list-lookup"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(fake_trace.make(prompt=name, limit=12), indent=1), encoding="utf-8")
-    (tmp_path / "story-draft.ndjson").write_text("".join(fake_trace.lines(fake_trace.make(prompt="story", limit=12))), encoding="utf-8")
-    (tmp_path / "broken-draft.json").write_text("{", encoding="utf-8")
-    return tmp_path
-
-
-def test_recordings_are_found_by_example_and_method(folder):
-    assert set(recordings.load(folder)) == {"chat-draft", "chat-lookup", "list-lookup", "story-draft"}
-    assert recordings.first(folder)[0] == "chat"
-    assert recordings.prompt_of(recordings.load(folder)["list-lookup"]) == "list-lookup"
-    lines = [json.loads(x) for x in recordings.load(folder)["chat-draft"].splitlines()]
-    assert lines[0]["source"] == "recorded" and "totals" in lines[-1] and all("emitted" in x for x in lines[1:-1])
-
-
-def test_an_empty_folder_is_no_error(tmp_path):
-    assert recordings.first(tmp_path) == (None, "") and recordings.prompt_of("") == ""
-
-
-def test_six_examples_fit_the_limits():
-    from spec_ui.server.limits import check_prompt
-
-    found = examples.load()
-    assert list(found) == ["chat", "list", "story", "code", "edit", "summary"]
-    for name, prompt in found.items():
-        check_prompt(prompt)
-        if name in ("edit", "summary"):
-            assert 120 <= len(prompt.split("\n\n", 1)[1].split()) <= 200
 
 
 def test_importing_the_page_touches_no_model_library():
@@ -73,8 +36,8 @@ def test_core_never_imports_gradio_and_the_page_never_imports_torch():
 def test_the_bundle_is_one_script_that_can_stand_inline():
     script = bundle.script()
     assert "</script" not in script.lower() and "import {" not in script and "\nexport " not in script
-    order = [name for name, _ in bundle.modules()]
-    assert order[-1] == bundle.ENTRY and order.index("trace.js") < order.index("steps.js") < order.index("player.js")
+    order = list(bundle.modules())
+    assert order[-1] == bundle.ENTRY and order.index("trace/trace.js") < order.index("trace/steps.js") < order.index("watch/player.js")
     assert "</style" not in bundle.styles("player", "frame", "page").lower()
     for danger in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://"):
         assert danger not in script.replace("http://www.w3.org/2000/svg", ""), danger
@@ -99,100 +62,17 @@ def test_nothing_on_the_page_comes_from_outside_and_templates_are_constant():
     assert demo.analytics_enabled is False
 
 
-def test_events_check_their_input_on_the_server():
-    from spec_ui.tabs import watch
-
-    for bad in ("../../etc/passwd", None, 7, ["chat"], {"x": 1}):
-        assert json.loads(watch._method(FakeEngine(phase="loading"), bad)[2])["details"] == []
-
-
-def test_every_language_has_the_same_keys_and_values():
-    import string
-
-    from spec_ui import words
-
-    def fields(text):
-        return {name for _, name, _, _ in string.Formatter().parse(text) if name}
-
-    english = words.table("en")
-    assert len(words.LANGUAGES) >= 2 and words.names()[0] == ("English", "en")
-    for lang in words.LANGUAGES:
-        assert set(words.table(lang)) == set(english), lang
-        assert [k for k in english if fields(words.table(lang)[k]) != fields(english[k])] == []
-    assert words.clean("../en") == words.clean(None) == words.clean(["ru"]) == "en"
-
-
-def test_the_address_opens_a_recording_by_its_exact_name_only(folder):
-    from spec_ui.tabs import watch
-
-    ndjson, notice = watch.opened(folder, "list-lookup", "en")
-    assert '"name":"list-lookup"' in ndjson.splitlines()[0] and "recorded" in notice
-    for bad in ("../../etc/passwd", "list", "LIST-LOOKUP", "", 7, ["chat-draft"]):
-        got = watch.opened(folder, bad, "ru")
-        assert "Записи с таким именем" in json.loads(got[1])["text"] and not isinstance(got[0], str)
-    assert not any(isinstance(x, str) for x in watch.opened(folder, None, "en"))
-
-
-def test_the_address_of_the_whole_page_is_checked(folder):
-    from types import SimpleNamespace
-
-    from spec_ui.page import build
-
-    demo = build(FakeEngine(phase="loading"), folder)
-    opened = next(f.fn for f in demo.fns.values() if getattr(f.fn, "__name__", "") == "opened")
-
-    def ask(**query):
-        return opened(query.get("lang"), SimpleNamespace(query_params=query))
-
-    plain, bad = ask(), ask(lang="__import__", tab="admin", run="x" * 5000)
-    assert len(plain) == len(bad)
-    assert not any(isinstance(x, str) for x in plain)
-    russian = ask(lang="ru", tab="lesson", run="chat-draft")
-    assert russian[-1]["value"] == "ru" and russian[-1]["label"] == "Язык" and russian[-2].selected == "lesson" and "Маленькая модель" in russian[0]
-
-
-def test_the_page_has_its_own_words_for_every_method_and_setting():
-    from core.methods import catalog, registry
-    from spec_ui import words
-
-    for name in catalog.LABELS:
-        assert f"method.{name}" in words.table("en")
-        for lang in words.LANGUAGES:
-            cards = (ROOT / f"assets/js/words_methods_{lang}.js").read_text(encoding="utf-8")
-            assert re.search(rf'^ +"?{re.escape(name)}"?: {{ proposes: "', cards, re.MULTILINE), "what a chip says of its method"
-    for name in registry.all_settings():
-        for lang in words.LANGUAGES:
-            drawn = (ROOT / f"assets/js/words_{lang}.js").read_text(encoding="utf-8")
-            assert f'{name}: ["{words.setting(lang, name)}", ' in drawn, "the field and what is said of it have one name"
-
-
-def test_a_notice_is_said_again_in_another_language():
-    from spec_ui import words
-    from spec_ui.components.notice import again, say
-
-    recorded = say(words.text("en", "said.recorded"))
-    assert json.loads(again(recorded, "ru")) == {"kind": "info", "text": words.text("ru", "said.recorded")}
-    assert again(again(recorded, "ru"), "en") == recorded
-    assert json.loads(again(say(words.text("ru", "live.failed"), "error"), "en"))["kind"] == "error"
-    for bad in (None, 7, "", "[]", '"x"', "{", '{"text": {"a": 1}, "kind": []}', say("not ours"), "[" * 3000):
-        assert json.loads(again(bad, "ru")) == {"kind": "info", "text": ""}
-
-
-def test_every_reason_the_engine_gives_has_words():
-    """Each UserError with a reason, as it stands in the source, says its values in every language."""
-    import ast
-
-    from core.errors import Failure
-    from spec_ui import words
-
-    reasons = {}
-    for path in sorted((ROOT / "core").rglob("*.py")):
+def test_imports_only_go_down():
+    """The page's folders stand on one another, and none imports from one above it."""
+    floors = ("words", "server", "components", "tabs", "page")
+    arrows = {}
+    for path in (ROOT / "spec_ui").rglob("*.py"):
+        folder = path.parent.name if path.parent != ROOT / "spec_ui" else "page"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            raised = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("UserError", "EnvironmentFailure") and node.args[1:]
-            if raised and isinstance(raised[0], ast.Constant):
-                reasons[raised[0].value] = {k.arg: "tree" if k.arg in ("setting", "other") else k.arg for k in node.keywords}
-    assert {f"wrong.{reason}" for reason in reasons} == {key for key in words.table("en") if key.startswith("wrong.")}
-    for reason, values in reasons.items():
-        for lang in words.LANGUAGES:
-            said = words.failure(Failure("--tree", reason, **values), lang)
-            assert said.endswith(".") and "--" not in said and (values.get("setting") is None or words.setting(lang, "tree") in said)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "spec_ui":
+                names = [f"{node.module}.{a.name}" for a in node.names]
+                for part in (name.split(".")[1] for name in names):
+                    other = part if part in floors else "page"
+                    arrows.setdefault((folder, other), set()).add(path.relative_to(ROOT).as_posix())
+    assert {a for a in arrows if floors.index(a[0]) < floors.index(a[1])} == set(), arrows
+    assert len(arrows) > 8

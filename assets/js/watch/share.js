@@ -1,0 +1,126 @@
+// The row under the player: copy a link or a command, open and save traces, save the whole page, present.
+import { el, say } from "../page/dom.js";
+import { oneLine, short } from "../page/glyphs.js";
+import { commandFor } from "../trace/command.js";
+import { checkTrace, fileName, htmlPage, MOST_BYTES, toFile } from "../trace/file.js";
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyByCommand(text);   // not allowed, or not there
+  }
+}
+
+function copyByCommand(text) {
+  const box = el("textarea", { style: { position: "fixed", opacity: "0" }, "aria-hidden": "true" });
+  box.value = text;
+  document.body.append(box);
+  box.select();
+  try {
+    return document.execCommand("copy");
+  } catch {
+    return false;
+  } finally {
+    box.remove();
+  }
+}
+
+function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type })), a = el("a", { href: url, download: name });
+  document.body.append(a);
+  a.click();
+  a.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+// This page as a file that holds one trace.
+function pageText({ trace, ndjson, place }, lang) {
+  const script = document.getElementById("ss-bundle")?.textContent ?? "";
+  const styles = document.getElementById("ss-styles")?.textContent ?? document.querySelector("style")?.textContent ?? "";
+  const dark = document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
+  const title = `Specscope: ${oneLine(String(trace.run?.prompt ?? ""), 60)}`;
+  return htmlPage({ script, styles, ndjson, lang, place, title, dark });
+}
+
+// Gives a text to the reader: onto the clipboard, and where that is not allowed, into a box to copy from. tell(sentence): what has happened.
+function createGiver(w, tell) {
+  const box = el("textarea", { class: "ss-copybox", readonly: true, rows: "2", hidden: true, "aria-label": w.copyFailed });
+  async function give(text, sentence) {
+    box.hidden = true;
+    if (await copy(text)) {
+      tell(sentence);
+      return;
+    }
+    tell(w.copyFailed);
+    box.value = text;
+    box.hidden = false;
+    box.select();
+  }
+  return { box, give };
+}
+
+// get() -> {trace, ndjson, place: of the reader}. open(ndjson): a file was opened. link() -> the address to share, null in a saved page.
+// present(): begins the presenter's view.
+export function createShare(words, { get, open, link = null, present = null }) {
+  const w = words.share, note = el("p", { class: "ss-note", role: "status" }), tell = (text) => say(note, text);
+  const { box, give } = createGiver(w, tell);
+  const file = el("input", { type: "file", accept: ".json,.ndjson,application/json", class: "ss-vh", tabindex: "-1", "aria-hidden": "true" });
+  const button = (name, act) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick: act });
+
+  // A file was chosen or dropped.
+  async function take(chosen) {
+    if (chosen.size > MOST_BYTES) return tell(w.errors.big);
+    let text;
+    try { text = await chosen.text(); } catch { return tell(w.errors.read); }
+    const got = checkTrace(text, chosen.size), wrong = w.errors[got.error];
+    if (got.error) return tell(typeof wrong === "function" ? wrong(got.detail) : wrong);
+    open(got.ndjson);
+    return tell(w.opened(short(chosen.name, 60)));
+  }
+  function copyLink() {
+    if (get().trace.name) give(link(), w.linkCopied);
+    else tell(w.linkNone);
+  }
+  function copyCommand() {
+    const command = commandFor(get().trace);
+    if (command === null) tell(w.commandNone);
+    else give(command, w.commandCopied);
+  }
+  function saveTrace() {
+    const { trace, ndjson } = get();
+    download(fileName(trace, "json"), "application/json", toFile(ndjson));
+    tell(w.saved);
+  }
+  function savePage() {
+    const now = get();
+    download(fileName(now.trace, "html"), "text/html", pageText(now, words.lang));
+    tell(w.saved);
+  }
+
+  const root = el("section", { class: "ss-share", "aria-label": w.title },
+    el("div", { class: "ss-sharerow" },
+      link && button("link", copyLink),
+      button("command", copyCommand),
+      button("open", () => file.click()),
+      button("save", saveTrace),
+      button("html", savePage),
+      present && button("present", present),
+      file,
+    ),
+    note,
+    box,
+  );
+  file.addEventListener("change", async () => {
+    const chosen = file.files[0];
+    file.value = "";
+    if (chosen) await take(chosen);
+  });
+  root.addEventListener("dragover", (e) => e.preventDefault());
+  root.addEventListener("drop", (e) => {
+    e.preventDefault();
+    if (e.dataTransfer?.files[0]) take(e.dataTransfer.files[0]);
+  });
+  return { root };
+}

@@ -1,0 +1,21 @@
+// Texts that must stay texts, wherever they are put.
+export const HOSTILE = [
+  "<script>alert(1)</script>",
+  "</script><img src=x onerror=alert(1)>",
+  "${window.x}",
+  "{{constructor}}",
+  "'; rm -rf / #",
+  "$(touch /tmp/x)`id`",
+  "a\nb\tc",
+  "\u001b[31mred\u0007",
+  "\u202eabc",
+  "\u2028\u2029",
+  "--help",
+  "-",
+  " ",
+  "!history",
+  "\\u0041 \\n",
+  "\"'\"'",
+  "👩\u200d👩",
+  "é".repeat(50),
+];

@@ -1,0 +1,31 @@
+import test from "node:test";
+import assert from "node:assert/strict";
+import { plainTimes, speedup, tally } from "../../../../assets/js/trace/tally.js";
+import { read, traces } from "../data.mjs";
+
+const all = Object.fromEntries(Object.keys(traces).map((name) => [name, read(name)]));
+
+test("counts agree with the record's own totals", () => {
+  for (const [name, trace] of Object.entries(all)) {
+    const t = tally(trace), own = traces[name].file.totals;
+    assert.deepEqual([t.tokens, t.drafted, t.accepted, t.tested], [own.new_tokens, own.drafted, own.accepted, own.tested]);
+    assert.ok(Math.abs(t.perRound - own.tokens_per_round) < 1e-9);
+    assert.ok(Math.abs(t.perSecond - own.tokens_per_s) < 1e-6);
+    assert.ok(Math.abs(t.testedRate - own.tested_rate) < 1e-9);
+  }
+});
+
+test("speed-up: measured once plain has run, an estimate before, nothing without a step cost", () => {
+  const trace = all.sampled, own = traces.sampled.file;
+  const measured = speedup(trace);
+  assert.equal(measured.measured, true);
+  assert.ok(Math.abs(measured.ratio - (own.plain.ttft_s + own.plain.decode_s) / (own.totals.ttft_s + own.totals.decode_s)) < 1e-9);
+  const before = speedup({ ...trace, plain: null, totals: null });
+  assert.equal(before.measured, false);
+  assert.ok(Math.abs(before.ratio - measured.ratio) < 0.02);
+  assert.equal(speedup({ ...trace, plain: null, run: {} }).ratio, null);
+  assert.equal(speedup({ ...trace, rounds: [] }).ratio, null);
+  const shorter = { ...trace, plain: { elapsed_s: trace.plain.elapsed_s.slice(0, 20) } };
+  assert.equal(speedup(shorter).tokens, 20, "the same number of tokens on both sides");
+  assert.equal(plainTimes(shorter, 50).measured, true);
+});
