@@ -1,4 +1,4 @@
-"""The app: header, tabs, and the one place where launch arguments live (tests, CLI and app.py all launch)."""
+"""The whole page: header, tabs, and the launch arguments that tests, the command line and app.py share."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ STYLES = ("player", "frame", "explain", "whatif", "lesson")
 LAUNCH_KWARGS: dict[str, Any] = {
     "theme": theme(),
     "css": bundle.styles("page"),
-    # These go in as they are: what is passed as `css` Gradio prefixes with its container, and loses @container on the way.
-    # Their ids are how the page that is saved as one file finds them.
+    # In the head, not as `css`: Gradio puts its container in front of every selector there and drops @container rules.
+    # The page that is saved as one file finds both by their ids.
     "head": f'<style id="ss-styles">{bundle.styles(*STYLES)}</style>'
     f'<script id="ss-bundle">{bundle.script()}</script>',
     "footer_links": [],
     "ssr_mode": False,
-    "run_history": False,  # prompts are kept nowhere, not even in the visitor's browser
+    "run_history": False,  # prompts are stored nowhere, not even in the visitor's browser
     "max_file_size": "1kb",  # nothing here takes a file: traces are opened in the browser and stay there
     "enable_monitoring": False,
     "app_kwargs": {"middleware": [first_script.quiet_frames()]},
@@ -40,7 +40,7 @@ def _tab(name: str) -> gr.Tab:
 
 
 def build(engine: Any, traces: Path = recordings.FOLDER) -> gr.Blocks:
-    """The whole page around an engine (core.runs.engine.Engine or a stand-in with the same methods)."""
+    """The page for an engine (core.runs.engine.Engine or a stand-in with the same methods). `traces`: the folder of recorded runs."""
     gr.set_static_paths([plotly_file()])
     with gr.Blocks(title=TITLE, fill_width=True, analytics_enabled=False) as page:
         with gr.Row(elem_classes="ss-top"):
@@ -61,6 +61,6 @@ def build(engine: Any, traces: Path = recordings.FOLDER) -> gr.Blocks:
         parts = [tab_watch, tab_lossless, tab_faster, tab_methods, tab_lesson]
         language.wire(page, engine, traces, lang, head, tabs, parts, controls)
         dark.click(None, js="() => window.Specscope.toggleTheme()", **LIGHT)
-    # The limit is global in Gradio: every event but those of the model is therefore outside the queue.
+    # One limit for the whole page in Gradio, so every event that does not use the model stays outside the queue.
     page.queue(max_size=WAITING, default_concurrency_limit=1)
     return page

@@ -1,4 +1,4 @@
-"""Gradio's theme in the page's own colours, system fonts only. The rest of the look is in assets/css."""
+"""Gradio's theme in the page's colours, with the system's fonts. The rest of the look is in assets/css."""
 
 import gradio as gr
 

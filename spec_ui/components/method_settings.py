@@ -1,4 +1,4 @@
-"""The few settings a method has of its own, drawn in the browser from what the engine says about them; checked in server/limits.py."""
+"""The settings that a method has of its own: the browser draws them as the engine describes them, server/limits.py checks them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from spec_ui.components.drawn import Drawn
 
 
 def value_for(method: object, details: list[dict[str, Any]]) -> str:
+    """The component's value for a method and its settings as the engine describes them, none of them changed yet."""
     return json.dumps({"method": method if isinstance(method, str) else "", "details": details, "given": {}})
 
 

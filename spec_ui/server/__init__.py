@@ -1,1 +1,1 @@
-"""What the page's server does: live runs, their limits, recorded runs, and the script and style sheets it serves."""
+"""What the page's server does: live runs and their limits, recorded runs, calibration, notices, and the script and style sheets it serves."""

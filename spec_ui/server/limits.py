@@ -1,4 +1,4 @@
-"""What a visitor may ask for, checked on the server at every event; the browser's sliders are only a convenience."""
+"""What a visitor may ask for. The server checks it at every event: whatever a slider shows, the browser may send anything."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ RUN_SECONDS = 60
 WAITING = 40
 BRANCH_CHARS = 4000
 BRANCH_IDS = 512
-SETTING_HIGH = 64  # no tree of more nodes from the page
+SETTING_HIGH = 64  # the most that a number among a method's settings may be, such as the nodes of a tree
 SETTING_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,x-]{0,31}|")
 LAST_ID = 2**31 - 1
 
 
 class Refused(Exception):
-    """One clear sentence for the page, in any of its languages. A value `name` that is a key of ours is translated too."""
+    """A refusal in one sentence, in any of the page's languages. `key`: of words; a value `name` that is itself a key is translated too."""
 
     def __init__(self, key: str, **values: object) -> None:
         self.key, self.values = key, values
@@ -56,7 +56,7 @@ def _whole(value: object, name: str, bounds: tuple[int, int]) -> int:
 
 
 def _whole_text(text: str) -> str:
-    """A lone surrogate half is no character: no tokenizer can encode it."""
+    """The text with lone surrogates replaced: no tokenizer can encode half a character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -75,7 +75,7 @@ def check_method(method: object, known: Sequence[str]) -> str:
 
 
 def check_settings(given: object, details: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A method's own settings from the page (JSON text: {"given": {name: value}}); those left alone are left out."""
+    """{name: value} of the settings that the visitor changed. `given`: JSON text {"given": {name: value}} from the page. Raises Refused."""
     if given in (None, ""):
         return {}
     if not isinstance(given, str) or len(given) > 20_000:
@@ -117,7 +117,10 @@ def _setting(value: object, d: dict[str, Any]) -> Any:
 
 
 def check_branch(data: object) -> dict[str, Any]:
-    """What the page asks to go on from: {"prompt", "base", "after_ids", "after_text", "shown"}."""
+    """A branch, the text from which a run goes on: {"prompt", "base", "after_ids", "after_text", "shown"} from the page. Raises Refused.
+
+    `base`: the position of its first token; `after_ids` or `after_text`: what was decoded so far; `shown`: the same as text, for the page.
+    """
     if not isinstance(data, dict):
         raise Refused("bad.branch")
     ids, text, shown, base = data.get("after_ids"), data.get("after_text"), data.get("shown"), data.get("base")
@@ -156,7 +159,7 @@ def check(
     details: Sequence[dict[str, Any]] = (),
     branch: object = None,
 ) -> tuple[RunRequest, dict[str, Any] | None]:
-    """The request and its branch (or None), or Refused with one sentence. Models, paths and devices cannot be named by a visitor."""
+    """(request, branch or None). Raises Refused. A visitor cannot name models, paths or devices."""
     given = None if branch is None else check_branch(branch)
     if given and given["prompt"] is not None:
         prompt = given["prompt"]

@@ -1,4 +1,4 @@
-"""A live run as the page sees it: checked request in, growing NDJSON and one sentence out. Prompts are never logged."""
+"""A live run for the page: it takes a checked request and yields the Trace so far and one sentence. Prompts are never logged."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ def run(
     seconds: float = RUN_SECONDS,
     clock=time.monotonic,
 ) -> Iterator[tuple[str | None, str]]:
-    """Yields (NDJSON so far or None for "leave the player as it is", notice). One yield a line, so that Stop acts within a round.
+    """Yields (NDJSON so far, notice); None in place of the NDJSON leaves the player as it is. One yield a line, so that Stop acts within a round.
 
-    When the page stops the run or its tab is closed, Gradio closes this generator; closing the engine's stream frees its cache.
+    `fields`: prompt, method, draft length, temperature, top-p, seed, new tokens, unchecked. `settings` and `branch`: see limits.py.
+    `seconds`: the limit for one run. When the page stops the run or its tab is closed, Gradio closes this generator, which closes the engine's
+    stream and so frees its cache.
     """
     lang = words.clean(lang)
-    refusal = not_ready(engine.state(), lang)  # first: which methods there are is known once the model is
+    refusal = not_ready(engine.state(), lang)  # first: the methods are known only once the model is loaded
     if refusal:
         yield None, say(refusal, "error")
         return
@@ -76,10 +78,12 @@ def run(
 
 
 def _cut(text: str) -> str | None:
+    """A run that broke off, closed so that a reader can parse it; None where nothing was decoded."""
     return text + CUT if text and '{"totals"' not in text else text or None
 
 
 def farewell(end: dict | None, method: str, lang: str = DEFAULT) -> tuple[str, str]:
+    """(sentence, kind) at the end of a run. `end`: the stream's last line, None where it did not come."""
     if end is None or end["totals"].get("stop") == "cancelled":
         return words.text(lang, "live.cut", seconds=RUN_SECONDS), "error"
     if not end.get("plain") and method != "plain":
@@ -88,6 +92,7 @@ def farewell(end: dict | None, method: str, lang: str = DEFAULT) -> tuple[str, s
 
 
 def progress(end: dict | None, lang: str = DEFAULT) -> tuple[str, str]:
+    """(sentence, kind) while a run is decoded. `end`: its totals, once the speculative part is over."""
     if end is None:
         return words.text(lang, "live.speculative"), "busy"
     if not end.get("plain"):

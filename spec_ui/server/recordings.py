@@ -1,4 +1,4 @@
-"""Recorded runs from assets/traces: what the page shows with no model loaded. Read once, kept as NDJSON text."""
+"""The recorded runs of assets/traces, which the page shows without a model. Read once and held as NDJSON text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _dump(data: object) -> str:
 
 
 def with_source(head: str, source: str, **more: object) -> str:
-    """The stream's first line, marked as recorded or live (added keys; other readers ignore them)."""
+    """The stream's first line with its source, recorded or live, and more keys, which other readers ignore."""
     return _dump({**json.loads(head), "source": source, **more})
 
 
 def to_ndjson(text: str, name: str = "") -> str:
-    """Either written form of a Trace as the stream form, with the recording's name (the page's address names it)."""
+    """A Trace in its stream form (NDJSON), read from either form, with the recording's name, by which the page's address names it."""
     try:
         data = json.loads(text)
     except ValueError:
@@ -50,7 +50,7 @@ def load(folder: Path) -> dict[str, str]:
 
 
 def first(folder: Path) -> tuple[str | None, str]:
-    """(example, NDJSON) to open the page with: the chat by the best draft that has one."""
+    """(example, NDJSON) that the page opens with: the chat example, by EAGLE if that was recorded."""
     runs = load(folder)
     name = next((n for n in ("chat-eagle", "chat-draft", "chat", *runs) if n in runs), None)
     return (name.split("-")[0], runs[name]) if name else (None, "")

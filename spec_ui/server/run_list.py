@@ -61,7 +61,8 @@ def _entry(path: Path, ndjson: str) -> dict[str, Any]:
 
 
 def _ratio(rounds: list[dict], plain: list[float]) -> float | None:
-    """Plain wall time over speculative wall time for the same number of tokens, as assets/js/trace/tally.js counts it."""
+    """Plain wall time over speculative wall time for the same number of tokens, as assets/js/trace/tally.js computes it; None where plain was not
+    timed."""
     done = [(sum(len(r["emitted"]) for r in rounds[: i + 1]), r["elapsed_s"]) for i, r in enumerate(rounds)]
     n = min(done[-1][0] if done else 0, len(plain))
     spent = next((seconds for tokens, seconds in done if tokens >= n), 0)
@@ -69,7 +70,7 @@ def _ratio(rounds: list[dict], plain: list[float]) -> float | None:
 
 
 def _cost(rounds: list[dict], plain: list[float]) -> float | None:
-    """What a round that drafted cost, in measured plain steps."""
+    """The cost of a round that drafted, in plain steps as measured; None where plain decoding was not timed."""
     before = [0.0, *(r["elapsed_s"] for r in rounds)]
     spent = [r["elapsed_s"] - before[i] for i, r in enumerate(rounds) if r["drafted"]]
     step = (plain[-1] - plain[0]) / (len(plain) - 1) if len(plain) > 1 else 0

@@ -1,4 +1,4 @@
-"""What `specscope tune` measured for a method, as the page shows it: read from assets/reports, where such a report ships."""
+"""What `specscope tune` measured for a method, read for the page from a report in assets/reports."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _wire_runs(engine: Any, c: dict[str, Any], lang: Any) -> None:
     player, notice = c["player"], c["notice"]
     fields = [c[name] for name in ("prompt", "method", "draft_len", "temperature", "top_p", "seed", "max_new", "auto", "settings")] + [lang]
     shown = {"show_progress": "minimal", "show_progress_on": [notice], **MODEL}
-    # before the run itself: Gradio calls what a click sets off one after the other
+    # registered before the run: Gradio calls the listeners of a click in this order
     c["run"].click(None, js="() => window.Specscope.started()", **LIGHT)
     running = c["run"].click(partial(_stream, engine), fields, [player, notice], api_name="run", **shown)
 
@@ -73,7 +73,7 @@ def _wire_loading(page: gr.Blocks, engine: Any, traces: Path, c: dict[str, Any],
     """On opening and then once a second, until the model is there or cannot come."""
     timer = gr.Timer(1.0)
     watched = [c["model"], c["method"], c["settings"], timer]
-    # the language's component may not have heard of the address yet
+    # from the script, not from the language's component: that one may not have read the address yet
     js = "(method) => [method, window.Specscope.language()]"
     for event in (timer.tick, page.load):
         event(partial(_watch_load, engine, traces), [c["method"], lang], watched, js=js, **LIGHT)
@@ -99,7 +99,7 @@ def _method(engine: Any, name: Any):
 
 
 def opened(traces: Path, run: Any, lang: str) -> tuple[Any, Any]:
-    """What the address asks to open: (player, notice); the controls follow the player. A notice says where no recording has that name."""
+    """(player, notice) for the recording that the address names; the controls follow the player. A name that no recording has is refused."""
     if run is None:
         return gr.skip(), gr.skip()
     found = recordings.load(traces).get(run) if isinstance(run, str) else None
@@ -116,7 +116,9 @@ def _watch_load(engine: Any, traces: Path, method: Any, lang: Any = DEFAULT):
         return notice, gr.skip(), gr.skip(), gr.skip()
     choices = method_choices(engine, traces, lang)
     names = [name for _, name in choices]
-    chosen = isinstance(method, str) and method in names and (method != "plain" or recordings.methods(traces))  # "plain" alone was no choice
+    # Without recordings "plain" is no choice of the visitor's: it is what the page started with.
+    chosen = isinstance(method, str) and method in names and (method != "plain" or recordings.methods(traces))
     value = method if chosen else names[0] if names else None
-    radio = gr.update(choices=choices) if chosen else gr.update(choices=choices, value=value)  # a recording may have set it meanwhile
+    # A chosen method is not sent back: a recording may have set another one meanwhile.
+    radio = gr.update(choices=choices) if chosen else gr.update(choices=choices, value=value)
     return notice, radio, settings_of(engine, value), gr.Timer(active=False)

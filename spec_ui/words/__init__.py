@@ -1,6 +1,6 @@
-"""What the server says, one file a language (`en.py`, `ru.py`, ...): a third language is one more file with the same keys.
+"""The server's sentences, one file a language (`en.py`, `ru.py`, ...): a third language is one more file with the same keys.
 
-The sentences of the drawn parts are in assets/js/words/<language>/.
+What the browser draws has its sentences in assets/js/words/<language>/.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LANGUAGES = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
 
 
 def clean(lang: object) -> str:
-    """A language that there is: whatever a visitor sends."""
+    """The code of a language that the page has, whatever a visitor sends."""
     return lang if isinstance(lang, str) and lang in LANGUAGES else DEFAULT
 
 
@@ -26,17 +26,17 @@ def table(lang: str) -> dict[str, str]:
 
 
 def text(lang: object, key: str, **values: object) -> str:
-    """The sentence of a key. Values are put in as they are: they are never patterns themselves."""
+    """The sentence of a key. A value is put in as it is and never read as a pattern."""
     return table(clean(lang))[key].format(**values)
 
 
 def setting(lang: object, name: str) -> str:
-    """A method's own setting as its field is called; one that the page does not know by its own name."""
+    """The name of a method's own setting on the page; for a setting that the page does not know, its name in the code."""
     return table(clean(lang)).get(f"setting.{name}", name.replace("_", " "))
 
 
 def failure(error: Failure, lang: object) -> str:
-    """What went wrong in the page's words, or else in the engine's."""
+    """What went wrong, in the page's words where it has them, else in the engine's."""
     key = f"wrong.{error.reason}"
     if key not in table(clean(lang)):
         return str(error)
@@ -45,11 +45,11 @@ def failure(error: Failure, lang: object) -> str:
 
 
 def again(sentence: object, lang: object) -> str:
-    """A sentence of ours, in whatever language, in this one; nothing for one that is not ours or has values in it."""
+    """The same sentence in another language; "" for a text that is no sentence of ours, or one with values in it."""
     key = next((key for code in LANGUAGES for key, said in table(code).items() if said == sentence), None)
     return table(clean(lang))[key] if key else ""
 
 
 def names() -> list[tuple[str, str]]:
-    """(the language's own name, its code)."""
+    """(name, code) of each language, its name in that language."""
     return [(table(code)["language.name"], code) for code in sorted(LANGUAGES, key=lambda c: (c != DEFAULT, c))]

@@ -29,7 +29,7 @@ WORDS = {
     "method.early-exit": "Самоспекуляция (early exit)",
     "method.medusa": "Medusa",
     "method.eagle": "EAGLE",
-    "method.lookup+draft": "Prompt lookup, затем draft model",
+    "method.lookup+draft": "Prompt lookup, затем draft",
     "method.lookup+eagle": "Prompt lookup, затем EAGLE",
     "example.chat": "беседа",
     "example.list": "список",

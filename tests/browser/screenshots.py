@@ -1,4 +1,4 @@
-"""The pictures in README: `python -m tests.browser.screenshots [OUT]` draws them anew from a recorded run. No model, no network."""
+"""The pictures in README: `python -m tests.browser.screenshots [OUT]` makes them from a recorded run, without a model or a network."""
 
 from __future__ import annotations
 

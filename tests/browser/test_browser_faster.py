@@ -1,4 +1,4 @@
-"""The tab "Why it is faster, and when not": costs of the recording, then of this machine, the closed form by hand, a run as a point."""
+"""The tab "Why it is faster, and when not": costs of the recording and of this machine, the closed form, a run as a point."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""English and Russian: on opening and without a reload, in every tab; the place is kept."""
+"""English and Russian: on opening and by a choice, in every tab, without a reload; names and order of the methods."""
 
 import re
 

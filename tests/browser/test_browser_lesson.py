@@ -1,4 +1,4 @@
-"""The lesson: ten steps done as a student does them, checked by the page, on recordings alone; the presenter's view; printing."""
+"""The lesson: a student does its ten steps on recordings and the page checks them; the presenter's view; printing."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_all_ten_steps(visit, site):
     page.wait_for_selector("#prompt textarea", state="visible")
     user.wait("() => document.activeElement === document.querySelector('#prompt textarea')")
     page.locator('.ss-tabs [data-tab-id="lesson"]').click()
-    # What was chosen stays, also over a visit to another step and another language; a wrong answer takes the step back.
+    # The answers stay through a visit to another step and to another language; a wrong answer makes the step undone.
     turn(user, 9)
     turn(user, 10)
     chosen = "() => [...document.querySelectorAll('#lesson .ss-quiz fieldset')].map(f => f.querySelector('input:checked')?.value ?? '').join('')"

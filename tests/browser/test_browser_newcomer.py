@@ -1,4 +1,4 @@
-"""What helps who comes first: the words above the player, every term under "?", controls that are all in sight, a way out of the presenter's view."""
+"""What a first visitor needs: the introduction, every term under "?", controls that are all in sight, a way out of the presenter's view."""
 
 import pytest
 

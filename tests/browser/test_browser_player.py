@@ -1,4 +1,4 @@
-"""A recorded run: on screen at once, walked without asking the server for anything."""
+"""A recorded run: it is on screen at once, and stepping through it sends no request to the server."""
 
 import itertools
 
@@ -35,7 +35,7 @@ def test_walking_asks_the_server_for_nothing(visit, site):
         assert user.at() == (str(k), "settle")
     for key in ["ArrowLeft", "ArrowRight", "Shift+ArrowLeft", "Home", "End", "Shift+ArrowRight"]:
         user.page.keyboard.press(key)
-    # The load poll goes on by itself once a second; nothing else may have been asked.
+    # While the model is loading the page asks for its state once a second; it may have asked for nothing else.
     after = [r for r in user.requests if "run/" not in r and "queue/" not in r]
     assert after == before
     assert sum("run/" in r or "queue/" in r for r in user.requests) <= 20

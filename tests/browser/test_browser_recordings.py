@@ -1,4 +1,4 @@
-"""The chips and the recordings: what is chosen is what is shown, and the controls say what the recording was made with."""
+"""The chips and the recordings: a chip shows its recording, and the controls show the settings that the recording was made with."""
 
 import pytest
 

@@ -1,10 +1,10 @@
-"""A run of 200 rounds is walked, played and changed without a word to the server; how long each step takes to draw is measured."""
+"""A run of 200 rounds: stepping, playing and changing it send no request; how long each step takes to draw is measured."""
 
 import pytest
 
 from tests.browser.folders import LONG_ROUNDS as ROUNDS
 
-# One step, and the two frames in which it is drawn.
+# Goes to one step and waits for the two frames in which it is drawn.
 STEP = """async (k) => {
   const player = window.Specscope.players[0], frame = () => new Promise((done) => requestAnimationFrame(done));
   player.go(k);
@@ -15,8 +15,8 @@ STEP = """async (k) => {
 
 
 def walk(page, every: int) -> dict:
-    """Draws every n-th step. Milliseconds that the page's thread worked for a step (its own processor time, so that a busy machine does not
-    count): of script, and of everything, style and layout included."""
+    """Draws every n-th step and measures the milliseconds of the page's thread for each: of script, and of all work, style and layout included.
+    The clock is the thread's own processor time, so that a busy machine does not count."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -54,8 +54,8 @@ def test_walking_playing_and_what_if_ask_the_server_for_nothing(user):
     page = user.page
     assert page.get_attribute("#player .ss-scrub", "aria-valuemax") == str(ROUNDS - 1)
     before = len(user.requests)
-    found = walk(page, 7)
-    assert found["steps"] > ROUNDS and found["drawn"] > found["steps"] / 8
+    found = walk(page, 19)
+    assert found["steps"] > ROUNDS and found["drawn"] > 50
     print(f"\n{found}")
     page.locator("#player .ss-speed").select_option("speed:4")
     page.evaluate("() => window.Specscope.players[0].go(0)")
@@ -99,7 +99,7 @@ def test_every_step_is_drawn_within_50_ms_of_script_time(user):
     assert found["drawn"] == found["steps"] and found["script_worst"] < 50
 
 
-# Where every token of the settled text stands; `flat`: with the blocks of lines joined to one.
+# The places of all tokens of the finished text; `flat`: with the blocks of lines joined to one.
 PLACES = """async (flat) => {
   const player = window.Specscope.players[0], frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   player.go(player.steps.length - 1);
@@ -121,7 +121,7 @@ def test_blocks_of_lines_do_not_show(user):
         page.evaluate("() => window.Specscope.players[0].go(0)")
 
 
-# Which tokens are seen in the text's box at step k, and where, measured from the first; `flat`: with all blocks of lines joined to one.
+# The tokens in sight in the text's box at step k and their places, measured from the first; `flat`: with the blocks of lines joined to one.
 SEEN = """async ([k, flat]) => {
   const player = window.Specscope.players[0], frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   player.go(k);

@@ -1,4 +1,4 @@
-"""The address, links, commands, files: what is read is checked, what is written opens again, hostile texts included."""
+"""The address, links, commands and files: what comes in is checked, and what is saved opens again, hostile texts included."""
 
 import json
 from pathlib import Path

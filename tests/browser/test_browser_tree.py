@@ -1,6 +1,6 @@
-"""A drafted tree: several tokens at one place are said to be several, and nothing is called drawn that was not drawn."""
+"""A drafted tree: the page tells of several tokens at one position, and calls no token drawn that was not drawn."""
 
-# A round whose first root token was rejected while a sibling was kept, at its end, with the rejected one chosen.
+# Chooses the rejected token of a round whose first root token was rejected and a sibling accepted. Returns how many root tokens it has.
 CHOOSE = """() => {
   const p = window.Specscope.players[0], root = (r, verdict) => r.drafted.some((d) => d.parent === -1 && d.verdict === verdict);
   const mixed = (r) => r.drafted[0]?.verdict === 'rejected' && root(r, 'accepted');

@@ -1,4 +1,4 @@
-"""What if: every change is worked out in the browser; a live branch goes to the server, checked."""
+"""What if: the browser computes every change; a live branch goes to the server, which checks it."""
 
 import pytest
 

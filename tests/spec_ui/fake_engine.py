@@ -1,4 +1,4 @@
-"""The engine's contract (core/runs/engine.py) without a model: states, methods and a stream of NDJSON lines."""
+"""An engine with the methods of core.runs.engine.Engine but without a model: its stream is made-up NDJSON lines."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class FakeEngine:
 
 
 def with_texts(trace: dict, texts: list[str]) -> dict:
-    """Every token text replaced by one of `texts`, by its id, wherever the page can show it."""
+    """The trace with every token's text replaced by one of `texts`, chosen by the token's id."""
 
     def pick(i):
         return texts[i % len(texts)]

@@ -1,7 +1,7 @@
 """A synthetic but self-consistent Trace: real rejection sampling on a small made-up vocabulary. No model, no torch.
 
-Every number obeys design.md (p and q sum to 1 with `others`, u decides the verdict, the replacement is drawn from the residual,
-the bonus from p), so that a page test can check what is drawn against what the record says.
+Every number is what a Trace promises: p and q sum to 1 with `others`, u decides whether a token is accepted, its replacement is drawn from
+the residual and the bonus from p. So a page test can check what is drawn against what the record says.
 """
 
 from __future__ import annotations
@@ -25,32 +25,33 @@ EOS = 0
 LISTED = 8
 
 
-def _law(rng: random.Random, favourite: int, strength: float) -> list[float]:
+def _random(rng: random.Random, favourite: int, strength: float) -> list[float]:
+    """A random distribution over VOCAB with more of it on one token."""
     weights = [rng.expovariate(1.0) ** 3 + 1e-4 for _ in VOCAB]
     weights[favourite] += strength * sum(weights)
     total = sum(weights)
     return [w / total for w in weights]
 
 
-def _laws(position: int, previous: int, seed: int) -> tuple[list[float], list[float]]:
-    """Target p and draft q at one position: q is a blurred p, now and then fond of another token."""
+def _both(position: int, previous: int, seed: int) -> tuple[list[float], list[float]]:
+    """(p, q) at one position: q is p mixed with noise, in a third of the cases around another token."""
     rng = random.Random(f"{position}/{previous}/{seed}")
     favourite = VOCAB.index(SCRIPT[position]) if position < len(SCRIPT) else EOS
-    p = _law(rng, favourite, rng.choice([0.6, 1.5, 4.0, 9.0]))
+    p = _random(rng, favourite, rng.choice([0.6, 1.5, 4.0, 9.0]))
     wrong = rng.randrange(1, len(VOCAB)) if rng.random() < 0.35 else favourite
-    noise = _law(rng, wrong, rng.choice([0.5, 2.0, 5.0]))
+    noise = _random(rng, wrong, rng.choice([0.5, 2.0, 5.0]))
     mix = 0.55 if wrong != favourite else 0.75
     q = [mix * a + (1 - mix) * b for a, b in zip(p, noise)]
     return p, q
 
 
-def _onehot(law: list[float]) -> list[float]:
-    best = max(range(len(law)), key=law.__getitem__)
-    return [1.0 if i == best else 0.0 for i in range(len(law))]
+def _onehot(probs: list[float]) -> list[float]:
+    best = max(range(len(probs)), key=probs.__getitem__)
+    return [1.0 if i == best else 0.0 for i in range(len(probs))]
 
 
-def _draw(law: list[float], rng: random.Random) -> int:
-    return rng.choices(range(len(law)), law)[0]
+def _draw(probs: list[float], rng: random.Random) -> int:
+    return rng.choices(range(len(probs)), probs)[0]
 
 
 def _table(after: int, p: list[float], q: list[float] | None, raw: tuple, drafted: int | None, residual: list[float] | None) -> dict:
@@ -61,17 +62,17 @@ def _table(after: int, p: list[float], q: list[float] | None, raw: tuple, drafte
     ids.sort(key=lambda i: -p[i])
     rest = [i for i in range(len(p)) if i not in set(ids)]
 
-    def logit(law):
-        return [round(10 + 2 * (len(law) * law[i]) ** 0.25, 3) for i in ids]
+    def logit(probs):
+        return [round(10 + 2 * (len(probs) * probs[i]) ** 0.25, 3) for i in ids]
 
     def overlap(keys):
         return sum(min(p[i], q[i]) for i in keys) if q is not None else None
 
-    def pick(law):
-        return [round(law[i], 6) for i in ids] if law is not None else None
+    def pick(probs):
+        return [round(probs[i], 6) for i in ids] if probs is not None else None
 
-    def tail(law):
-        return sum(law[i] for i in rest) if law is not None else None
+    def tail(probs):
+        return sum(probs[i] for i in rest) if probs is not None else None
 
     return {
         "after": after,
@@ -98,8 +99,8 @@ class Maker:
         self.greedy, self.seed, self.draft_len, self.limit, self.tree = temperature == 0, seed, draft_len, limit, tree
         self.rng, self.out, self.clock = random.Random(seed), [], 0.0
 
-    def laws(self, context: list[int]):
-        raw = _laws(len(context), context[-1] if context else -1, self.seed)
+    def both(self, context: list[int]):
+        raw = _both(len(context), context[-1] if context else -1, self.seed)
         return (*map(_onehot, raw), raw) if self.greedy else (*raw, raw)
 
     def tick(self, drafts: int, positions: int) -> dict[str, float]:
@@ -109,7 +110,7 @@ class Maker:
         return {"draft_s": draft, "verify_s": verify, "other_s": other, "elapsed_s": self.clock}
 
     def rounds(self) -> Iterator[dict[str, Any]]:
-        p, _, raw = self.laws([])
+        p, _, raw = self.both([])
         first = _draw(p, self.rng)
         self.out = [first]
         yield {
@@ -131,7 +132,7 @@ class Maker:
         drafted, tables, emitted, open_ = [], [], [], True
         context = list(self.out)
         for i in range(n):
-            p, q, raw = self.laws(context)
+            p, q, raw = self.both(context)
             token = _draw(q, self.rng)
             u = None if self.greedy else self.rng.random()
             threshold = p[token] / q[token]
@@ -151,7 +152,7 @@ class Maker:
             if token == EOS:
                 break
         if open_ and drafted[-1]["id"] != EOS and start + len(emitted) < self.limit:
-            p, _, raw = self.laws(context)
+            p, _, raw = self.both(context)
             tables.append(_table(len(drafted) - 1, p, None, raw, None, None))
             emitted.append({**_tok(_draw(p, self.rng)), "kind": "bonus"})
         self.out += [e["id"] for e in emitted]
@@ -172,7 +173,7 @@ class Maker:
         for width in (3, 2):
             below = []
             for parent, context in level:
-                p, q, raw = self.laws(context)
+                p, q, raw = self.both(context)
                 best = sorted(range(len(q)), key=lambda i: -raw[1][i])[:width]
                 tables.append(_table(parent, p, q, raw, best[0], None))
                 for token in best:
@@ -195,7 +196,7 @@ class Maker:
                     )
                     below.append((len(drafted) - 1, [*context, token]))
             level = below
-        p, _, raw = self.laws(self.out + [e["id"] for e in emitted])
+        p, _, raw = self.both(self.out + [e["id"] for e in emitted])
         if path >= 0 and len(emitted) == 2:
             tables.append(_table(path, p, None, raw, None, None))
         emitted.append({**_tok(_draw(p, self.rng)), "kind": "bonus" if len(emitted) == 2 else "recovered"})

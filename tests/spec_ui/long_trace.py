@@ -1,4 +1,4 @@
-"""A Trace of many rounds: made-up runs behind one another, with one clock and one count of tokens."""
+"""A Trace of many rounds: made-up runs joined one after another, with positions and times that go on from run to run."""
 
 from __future__ import annotations
 

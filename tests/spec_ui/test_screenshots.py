@@ -1,4 +1,4 @@
-"""Every picture that the script draws is there, no other, and each is small; README shows them."""
+"""The pictures are those that the script makes, each is small, and README shows them."""
 
 from spec_ui.server.bundle import ASSETS
 from tests.browser.screenshots import MOST_BYTES, ROOT, SHOTS

@@ -1,4 +1,4 @@
-"""The page's words: every language says the same things, of every method, setting and refusal."""
+"""The page's words: every language has the same keys, and one name for each method and setting on the server and in the scripts."""
 
 import ast
 import json

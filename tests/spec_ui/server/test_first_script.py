@@ -1,4 +1,4 @@
-"""The script that runs before Gradio's own is in every page, once, and the page's length is told right."""
+"""The script that runs before Gradio's own: it is in every page once, and the page's content-length stays right."""
 
 import pytest
 from starlette.applications import Starlette

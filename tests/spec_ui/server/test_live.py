@@ -1,4 +1,4 @@
-"""The live generator: growing text, one sentence, an end that always comes, and an inner stream that is always closed."""
+"""The generator of a live run: its text only grows, it says one sentence, it ends in every case and always closes the engine's stream."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""The list of recorded runs: what each came to, and one order for every tab."""
+"""The list of recorded runs: what each run came to, in the one order that every tab shows."""
 
 import json
 

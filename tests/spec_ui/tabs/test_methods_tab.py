@@ -1,4 +1,4 @@
-"""The Methods tab's facts of the drafts that ship, and its order."""
+"""What the Methods tab gets from the server: the sizes of the drafts that ship, and the order of the cards."""
 
 from core.methods import catalog
 from spec_ui.page import build

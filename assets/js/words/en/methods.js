@@ -36,7 +36,7 @@ export const METHODS_EN = {
   lead:
     "All methods verify in the same way, so all of them keep the [[distribution|distribution (the chance of each text)]] of the [[target]]. " +
     "They differ in what makes the [[draft]], what that costs, and how many drafted tokens are accepted.",
-  length: "How many tokens are drafted a round is the [[draft length]], num_speculative_tokens in vLLM.",
+  length: "The [[draft length]], num_speculative_tokens in vLLM, is how many tokens are drafted a round.",
   labels: { proposes: "Proposer", memory: "Memory", needs: "Needs", choose: "Choose it when", paper: "Paper", here: "Here" },
   cards: {
     draft: {

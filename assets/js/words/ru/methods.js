@@ -9,7 +9,7 @@ const METHOD_NAMES_RU = {
   medusa: "Medusa",
   lookup: "Prompt lookup (n-граммы)",
   suffix: "Suffix decoding",
-  "lookup+draft": "Prompt lookup, затем draft model",
+  "lookup+draft": "Prompt lookup, затем draft",
   "lookup+eagle": "Prompt lookup, затем EAGLE",
   "early-exit": "Самоспекуляция (early exit)",
   plain: "Обычная генерация",
