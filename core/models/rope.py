@@ -2,18 +2,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from core.errors import UserError
 
-if TYPE_CHECKING:
-    from core.models.config import DecoderConfig
+
+class RotaryConfig(Protocol):
+    """What the tables depend on: the part of a DecoderConfig that this file reads."""
+    head_dim: int
+    rope_theta: float
+    rope_scaling: dict[str, Any]
+    max_positions: int
 
 
-def frequencies(config: DecoderConfig) -> Tensor:
+def frequencies(config: RotaryConfig) -> Tensor:
     """Radians per position of each pair of dimensions, [head_dim / 2] float32, after the config's scaling."""
     exponent = torch.arange(0, config.head_dim, 2, dtype=torch.int64).float() / config.head_dim
     inverse = 1.0 / (config.rope_theta ** exponent)
@@ -30,7 +35,7 @@ def frequencies(config: DecoderConfig) -> Tensor:
     return inverse
 
 
-def check(config: DecoderConfig, where: str) -> None:
+def check(config: RotaryConfig, where: str) -> None:
     """Raises UserError where an angle within the context is more than float32 can hold: cos and sin would be NaN."""
     if not bool((frequencies(config) * config.max_positions).isfinite().all()):
         numbers = {"rope_theta": config.rope_theta, **config.rope_scaling}
@@ -38,7 +43,7 @@ def check(config: DecoderConfig, where: str) -> None:
         raise UserError(f"{where} asks for rotary angles that float32 cannot hold ({said}).")
 
 
-def tables(config: DecoderConfig, length: int, dtype: torch.dtype, device: torch.device | str) -> tuple[Tensor, Tensor]:
+def tables(config: RotaryConfig, length: int, dtype: torch.dtype, device: torch.device | str) -> tuple[Tensor, Tensor]:
     """(cos, sin with its sign), each [length, 2, head_dim / 2]: rotated = x * cos + x.flip(halves) * sin."""
     base = torch.float64 if dtype == torch.float64 else torch.float32
     angle = torch.arange(length, dtype=base)[:, None] * frequencies(config).to(base)
