@@ -20,11 +20,14 @@ def test_every_room_of_core_is_on_the_map():
     assert rooms == set(re.findall(r"^\| `(core/\w+/)` \|", README, re.MULTILINE))
 
 
-def test_every_method_has_its_code_and_its_tests():
+def test_every_method_has_its_code_its_picture_and_its_tests():
     rows = re.findall(r"^\| (`[^|]*`) \| (`[^|]*\.py`[^|]*) \| (`test_[^|]*) \|$", README, re.MULTILINE)
     names = [name for row in rows for name in re.findall(r"`([^`]+)`", row[0])]
     assert sorted(names) == sorted(registry.METHODS)
-    for _, code, tests in rows:
+    for name, code, tests in rows:
+        source = (ROOT / "core" / "methods" / re.search(r"\w+\.py", code)[0]).read_text(encoding="utf-8")
+        drawn = re.search(r"^Drawn by (assets/js/[\w/]+\.js)", source, re.MULTILINE)
+        assert name == "`plain`" or (ROOT / drawn[1]).is_file()
         assert all((ROOT / "core" / "methods" / file).is_file() for file in re.findall(r"\w+\.py", code)), code
         assert all((ROOT / "tests" / "core" / "methods" / file).is_file() for file in re.findall(r"\w+\.py", tests)), tests
 
