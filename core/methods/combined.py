@@ -1,4 +1,7 @@
-"""Two proposers in one: the lookup where its match is long enough, the draft model or head everywhere else."""
+"""Two proposers in one: the lookup where its match is long enough, the draft model or head everywhere else.
+
+Drawn by assets/js/watch/cards.js.
+"""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

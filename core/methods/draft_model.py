@@ -1,4 +1,7 @@
-"""A small model of the target's vocabulary (or a part of it) drafts a chain, one token a step, all on the device."""
+"""A small model of the target's vocabulary (or a part of it) drafts a chain, one token a step, all on the device.
+
+Drawn by assets/js/watch/cards.js, its p and q at each position by assets/js/distributions/bars.js.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""A draft model that drafts a tree: several candidates at each depth, so that a rejection need not end the round."""
+"""A draft model that drafts a tree: several candidates at each depth, so that a rejection need not end the round.
+
+Drawn by assets/js/watch/tree.js.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -2,6 +2,8 @@
 
 After each round the head's cache holds rows made of the target's real states alone: drafted rows are forgotten, and the accepted
 tokens are read again with the states that verification found for them.
+
+Drawn by assets/js/watch/tree.js, a chain by assets/js/watch/cards.js.
 """
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 The draft writes keys and values into the target's own cache behind the verified tokens. What it computed before the first skipped
 layer is exactly what verification needs there, so verification runs the remaining layers only (Elhoushi et al. 2024, LayerSkip, for
 exits; Zhang et al. 2024, Draft & Verify, for any set of skipped layers).
+
+Drawn by assets/js/watch/cards.js, what `specscope tune` measured of its layers by assets/js/methods/tune.js.
 """
 from __future__ import annotations
 

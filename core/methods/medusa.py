@@ -1,4 +1,7 @@
-"""Medusa: small heads on the target's last state guess the tokens two, three, ... places ahead, all at once."""
+"""Medusa: small heads on the target's last state guess the tokens two, three, ... places ahead, all at once.
+
+Drawn by assets/js/watch/tree.js, a chain by assets/js/watch/cards.js.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass

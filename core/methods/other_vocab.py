@@ -1,4 +1,7 @@
-"""A draft model with another tokenizer: it reads the same text in its own tokens and proposes those that both vocabularies have."""
+"""A draft model with another tokenizer: it reads the same text in its own tokens and proposes those that both vocabularies have.
+
+Drawn by assets/js/watch/cards.js, its p and q at each position by assets/js/distributions/bars.js.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass

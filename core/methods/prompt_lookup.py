@@ -1,4 +1,7 @@
-"""Prompt lookup: what followed the last few tokens earlier in the prompt or output is proposed again. No model, no cost."""
+"""Prompt lookup: what followed the last few tokens earlier in the prompt or output is proposed again. No model, no cost.
+
+Drawn by assets/js/watch/cards.js.
+"""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

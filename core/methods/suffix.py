@@ -1,4 +1,7 @@
-"""Suffix lookup: proposes what most often followed the same tokens, in this text and in what this target wrote earlier."""
+"""Suffix lookup: proposes what most often followed the same tokens, in this text and in what this target wrote earlier.
+
+Drawn by assets/js/watch/cards.js.
+"""
 from __future__ import annotations
 
 import threading

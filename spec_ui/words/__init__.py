@@ -1,6 +1,6 @@
 """The server's sentences, one file a language (`en.py`, `ru.py`, ...): a third language is one more file with the same keys.
 
-What the browser draws has its sentences in assets/js/words.
+What the browser draws has its sentences in assets/js/words/<language>/.
 """
 
 from __future__ import annotations

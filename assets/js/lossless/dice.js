@@ -52,87 +52,106 @@ function createControls(w, state, act) {
   return { root, go };
 }
 
-// brokenNote: said with every wrong rule. set(cats, names): other distributions.
-export function createDice(words, brokenNote = null) {
-  const w = words.dice, state = { cats: [], names: [], rule: "right", size: 10000, seed: 7, sim: null, tracks: {}, bands: null };
-  let frameId = 0;
-  const why = el("p", { class: "ss-rulewhy", "aria-live": "polite" }), verdict = el("p", { class: "ss-verdict", role: "status" });
-  const controls = createControls(w, state, { restart, sayGo, press: () => (frameId ? stop() : start()) });
-  const histogram = createHistogram(w), chart = chartBox(w.table, (width) => distanceChart(width, state, w));
-  const distanceSub = el("p", { class: "ss-sub" }, ...rich(words.glossary, w.distanceSub));
-  const root = el("div", { class: "ss-dice" },
-    controls.root,
-    why,
-    el("div", { class: "ss-pairgrid" }, histogram.root, el("section", {}, el("h3", { text: w.distance }), distanceSub, chart.root)),
-    verdict,
-  );
+class Dice {
+  // rule, size: draws, and seed as chosen; sim: the simulation; tracks: {rule: [[n, distance], ...]}; bands: of the distance.
+  #state = { cats: [], names: [], rule: "right", size: 10000, seed: 7, sim: null, tracks: {}, bands: null };
+  #frame = 0;   // of the draws in progress, 0 for none
 
-  function sayGo() {
-    say(controls.go, frameId ? w.stop : w.draw(state.size));
-    controls.go.dataset.running = frameId ? "yes" : "no";
+  constructor(words, brokenNote) {
+    const w = (this.words = words.dice);
+    this.glossary = words.glossary;
+    this.brokenNote = brokenNote;
+    this.why = el("p", { class: "ss-rulewhy", "aria-live": "polite" });
+    this.sentence = el("p", { class: "ss-verdict", role: "status" });
+    const act = { restart: () => this.#restart(), sayGo: () => this.#sayGo(), press: () => (this.#frame ? this.stop() : this.#start()) };
+    this.controls = createControls(w, this.#state, act);
+    this.histogram = createHistogram(w);
+    this.chart = chartBox(w.table, (width) => distanceChart(width, this.#state, w));
+    const distanceSub = el("p", { class: "ss-sub" }, ...rich(words.glossary, w.distanceSub));
+    const distanceSection = el("section", {}, el("h3", { text: w.distance }), distanceSub, this.chart.root);
+    this.root = el("div", { class: "ss-dice" },
+      this.controls.root,
+      this.why,
+      el("div", { class: "ss-pairgrid" }, this.histogram.root, distanceSection),
+      this.sentence,
+    );
   }
-  function stop() {
-    cancelAnimationFrame(frameId);
-    frameId = 0;
-    sayGo();
-    paint();
+
+  // Everything drawn so far belonged to other distributions.
+  set(cats, names) {
+    const p = cats.map((c) => c.p);
+    Object.assign(this.#state, { cats, names, tracks: {}, bands: { first: distanceBand(p, FIRST, 600), limit: distanceBand(p) } });
+    this.#restart();
   }
-  function begin() {
+
+  #begin() {
+    const state = this.#state;
     state.sim = simulation(state.rule, state.cats, state.seed);
     state.tracks[state.rule] = [];
   }
-  function restart() {
-    cancelAnimationFrame(frameId);
-    frameId = 0;
-    begin();
-    advance(Math.min(state.size, AT_ONCE));
-    sayGo();
-    why.replaceChildren(...rich(words.glossary, w.why[state.rule] + (brokenNote && state.rule !== "right" ? ` ${brokenNote}` : "")));
-    paint();
+  #restart() {
+    const { rule, size } = this.#state, note = this.brokenNote && rule !== "right" ? ` ${this.brokenNote}` : "";
+    this.#halt();
+    this.#begin();
+    this.#advance(Math.min(size, AT_ONCE));
+    this.#sayGo();
+    this.why.replaceChildren(...rich(this.glossary, this.words.why[rule] + note));
+    this.#paint();
   }
   // Up to n draws in all; the distance is written down at the checkpoints on the way.
-  function advance(n) {
-    const { sim, cats, tracks, rule } = state, p = cats.map((c) => c.p);
+  #advance(n) {
+    const { sim, cats, tracks, rule } = this.#state, p = cats.map((c) => c.p);
     for (const at of CHECKPOINTS.filter((x) => x > sim.n && x <= n)) {
       sim.more(at - sim.n);
       tracks[rule].push([sim.n, distance(sim.shares(), p)]);
     }
     if (n > sim.n) sim.more(n - sim.n);
   }
+
   // Draws before the reader's eyes, at a pace that grows with their number: the first ones scatter most.
-  function start() {
-    begin();
-    const started = performance.now(), seconds = reducedMotion() ? 0 : 0.6 + 0.5 * Math.log10(state.size);
-    function tick(now) {
-      const share = seconds ? Math.min(1, (now - started) / 1000 / seconds) : 1;
-      const wanted = Math.min(state.size, Math.round(10 * (state.size / 10) ** share));
-      advance(Math.min(wanted, state.sim.n + IN_A_FRAME));
-      const over = state.sim.n >= state.size;
-      frameId = over ? 0 : requestAnimationFrame(tick);
-      if (over) sayGo();
-      paint();
-    }
-    frameId = requestAnimationFrame(tick);
-    sayGo();
+  #start() {
+    const { size } = this.#state, started = performance.now(), seconds = reducedMotion() ? 0 : 0.6 + 0.5 * Math.log10(size);
+    this.#begin();
+    const tick = (now) => {
+      const { sim, size: wanted } = this.#state, share = seconds ? Math.min(1, (now - started) / 1000 / seconds) : 1;
+      const due = Math.min(wanted, Math.round(10 * (wanted / 10) ** share));
+      this.#advance(Math.min(due, sim.n + IN_A_FRAME));
+      const over = sim.n >= wanted;
+      this.#frame = over ? 0 : requestAnimationFrame(tick);
+      if (over) this.#sayGo();
+      this.#paint();
+    };
+    this.#frame = requestAnimationFrame(tick);
+    this.#sayGo();
+  }
+  #halt() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+  }
+  stop() {
+    if (!this.#frame) return;
+    this.#halt();
+    this.#sayGo();
+    this.#paint();
+  }
+  #sayGo() {
+    say(this.controls.go, this.#frame ? this.words.stop : this.words.draw(this.#state.size));
+    this.controls.go.dataset.running = this.#frame ? "yes" : "no";
   }
 
-  function paint() {
-    const { cats, names, rule, sim, bands } = state, { n } = sim;
-    histogram.draw(state);
-    chart.redraw();
-    const p = cats.map((c) => c.p), exact = distributionOf(rule, cats), off = exact.map((x, i) => x - p[i]);
-    const worst = off.reduce((b, x, i) => (Math.abs(x) > Math.abs(off[b]) ? i : b), 0), d = distance(sim.shares(), p), band = bandAt(bands, n);
-    root.dataset.n = n;
-    root.dataset.rule = rule;
-    root.dataset.inside = d <= band[1] ? "yes" : "no";
-    if (!frameId) say(verdict, w.verdict({ rule, n, d, band, wrong: distance(exact, p), token: names[worst], off: off[worst] }));
+  #paint() {
+    const { cats, names, rule, sim, bands } = this.#state, { n } = sim, p = cats.map((c) => c.p);
+    this.histogram.draw(this.#state);
+    this.chart.redraw();
+    const exact = distributionOf(rule, cats), off = exact.map((x, i) => x - p[i]), d = distance(sim.shares(), p), band = bandAt(bands, n);
+    const worst = off.reduce((b, x, i) => (Math.abs(x) > Math.abs(off[b]) ? i : b), 0);
+    this.root.dataset.n = n;
+    this.root.dataset.rule = rule;
+    this.root.dataset.inside = d <= band[1] ? "yes" : "no";
+    if (this.#frame) return;
+    say(this.sentence, this.words.verdict({ rule, n, d, band, wrong: distance(exact, p), token: names[worst], off: off[worst] }));
   }
-
-  // Everything drawn so far belonged to other distributions.
-  function set(cats, names) {
-    const p = cats.map((c) => c.p);
-    Object.assign(state, { cats, names, tracks: {}, bands: { first: distanceBand(p, FIRST, 600), limit: distanceBand(p) } });
-    restart();
-  }
-  return { root, set, stop: () => { if (frameId) stop(); } };
 }
+
+// brokenNote: said with every wrong rule. set(cats, names): other distributions.
+export const createDice = (words, brokenNote = null) => new Dice(words, brokenNote);

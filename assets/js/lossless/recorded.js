@@ -120,5 +120,5 @@ export function createRecorded(words, runs) {
     chips.draw(entries, first);
     if (!same) open(first);
   }
-  return { root, refresh, stop: dice.stop };
+  return { root, refresh, stop: () => dice.stop() };
 }

@@ -39,83 +39,112 @@ function tableRow({ lane, plain, ratio: speedup, entry }) {
   return [lane.name, String(lane.tokens.length), fixed(lane.end, 2), fixed(laneRate(lane), 1), plain ? "1×" : ratio(speedup), whole];
 }
 
-// runs: the server's list. refresh(): the tab has come into sight; only then recordings are fetched.
-export function createRace(words, runs) {
-  const w = words.race, examples = [...new Set(runs.map((r) => r.example))], nameOf = (method) => words.names[method] ?? method;
-  const status = el("p", { class: "ss-sub", role: "status" }), rule = el("p", { class: "ss-note" }), laneList = el("ul", { class: "ss-lanelist" });
-  const result = el("p", { class: "ss-say" }), slower = el("div", {}), differ = el("p", { class: "ss-note", text: w.differ, hidden: true });
-  const clock = createRaceClock(w, drawLanes), { table, details } = tableBehind(w.table, w.title), methods = choiceBox();
-  const options = examples.map((value, k) => ({ value, text: exampleName(words, value), checked: k === 0 }));
-  const example = choiceBox({ legend: w.example, name: "ss-race-example", options, pick: choose });
-  const body = el("div", { hidden: true }, clock.root, rule, laneList, legend(w), result, slower, differ, details);
-  const root = el("section", { class: "ss-panel ss-side-by-side" },
-    el("h2", { text: w.title }),
-    el("p", { class: "ss-lead", text: w.lead }),
-    el("div", { class: "ss-controlrow" }, example, methods),
-    status,
-    body,
-  );
-  let chosen = null, off = new Set(), all = [], lanes = [], asked = 0;   // off: the methods that are not shown
+class Race {
+  #chosen = null;      // the example
+  #off = new Set();    // the methods that are not shown
+  #all = [];           // what lanesOf found
+  #lanes = [];         // the lanes that are drawn
+  #asked = 0;          // examples asked for so far
 
-  function drawLanes(t) {
-    for (const lane of lanes) lane.draw(t);
-    root.dataset.t = t.toFixed(3);
+  constructor(words, runs) {
+    const w = (this.w = words.race), node = (tag, cls, more = {}) => el(tag, { class: cls, ...more });
+    this.words = words;
+    this.runs = runs;
+    this.examples = [...new Set(runs.map((r) => r.example))];
+    this.status = node("p", "ss-sub", { role: "status" });
+    this.rule = node("p", "ss-note");
+    this.laneList = node("ul", "ss-lanelist");
+    this.result = node("p", "ss-say");
+    this.slower = el("div", {});
+    this.differ = node("p", "ss-note", { text: w.differ, hidden: true });
+    this.clock = createRaceClock(w, (t) => this.#drawLanes(t));
+    this.table = tableBehind(w.table, w.title);
+    this.methods = choiceBox();
+    const options = this.examples.map((value, k) => ({ value, text: exampleName(words, value), checked: k === 0 }));
+    const example = choiceBox({ legend: w.example, name: "ss-race-example", options, pick: (name) => this.#choose(name) });
+    const parts = [this.clock.root, this.rule, this.laneList, legend(w), this.result, this.slower, this.differ, this.table.details];
+    this.body = el("div", { hidden: true }, ...parts);
+    this.root = node("section", "ss-panel ss-side-by-side");
+    this.root.append(
+      el("h2", { text: w.title }),
+      node("p", "ss-lead", { text: w.lead }),
+      el("div", { class: "ss-controlrow" }, example, this.methods),
+      this.status,
+      this.body,
+    );
+    if (!this.examples.length) say(this.status, w.none);
+  }
+
+  // The tab has come into sight: only now recordings are fetched.
+  refresh() {
+    if (!this.#chosen && this.examples.length) this.#choose(this.examples[0]);
+  }
+  stop() {
+    this.clock.stop();
+  }
+
+  #drawLanes(t) {
+    for (const lane of this.#lanes) lane.draw(t);
+    this.root.dataset.t = t.toFixed(3);
   }
 
   // Another example.
-  async function choose(name) {
-    chosen = name;
-    clock.stop();
-    const mine = (asked += 1), entries = runs.filter((r) => r.example === name);
-    say(status, w.loading);
+  async #choose(name) {
+    this.#chosen = name;
+    this.clock.stop();
+    const mine = (this.#asked += 1), entries = this.runs.filter((r) => r.example === name);
+    say(this.status, this.w.loading);
     try {
       const traces = await Promise.all(entries.map(loadRun));
-      if (mine === asked) show(lanesOf(entries, traces, nameOf, w));
+      if (mine === this.#asked) this.#show(lanesOf(entries, traces, (method) => this.words.names[method] ?? method, this.w));
     } catch {
-      if (mine !== asked) return;
-      say(status, w.failed);
-      body.hidden = true;
+      if (mine !== this.#asked) return;
+      say(this.status, this.w.failed);
+      this.body.hidden = true;
     }
   }
-  function show(found) {
-    all = found;
-    differ.hidden = new Set(all.map((x) => settings(x.trace.run ?? {}))).size === 1;
-    say(status, all.some((x) => x.plain) ? "" : w.noPlain);
-    const option = (x) => ({ value: x.key, text: x.lane.name, checked: !off.has(x.key), attrs: { title: words.hints[x.key] ?? null } });
-    methods.replaceChildren(...choiceNodes({ legend: w.methods, type: "checkbox", options: all.map(option), pick: showMethod }));
-    body.hidden = false;
-    lanes = [];
-    clock.go(0);
-    build();
+  #show(all) {
+    this.#all = all;
+    this.#lanes = [];
+    this.differ.hidden = new Set(all.map((x) => settings(x.trace.run ?? {}))).size === 1;
+    say(this.status, all.some((x) => x.plain) ? "" : this.w.noPlain);
+    const attrs = (x) => ({ title: this.words.hints[x.key] ?? null });
+    const options = all.map((x) => ({ value: x.key, text: x.lane.name, checked: !this.#off.has(x.key), attrs: attrs(x) }));
+    const pick = (key, on) => this.#showMethod(key, on);
+    this.methods.replaceChildren(...choiceNodes({ legend: this.w.methods, type: "checkbox", options, pick }));
+    this.body.hidden = false;
+    this.clock.go(0);
+    this.#build();
   }
-  function showMethod(key, on) {
-    if (on) off.delete(key);
-    else off.add(key);
-    build();
+  #showMethod(key, on) {
+    if (on) this.#off.delete(key);
+    else this.#off.add(key);
+    this.#build();
   }
 
   // The lanes of the methods that are shown, all with the same number of tokens.
-  function build() {
-    const race = sameStart(all.filter((x) => !off.has(x.key))), shown = race.lanes, mixed = new Set(shown.map(temperature)).size > 1;
-    const heatNote = (x) => (mixed && temperature(x) !== null ? w.heat(temperature(x)) : "");
-    lanes = shown.map((x) => createLane(w, x.lane, sentences([x.note, heatNote(x)])));
-    laneList.replaceChildren(...lanes.map((lane) => lane.root));
-    sayRule(race);
-    sayResult(race);
-    fillTable(table, { caption: w.title, head: w.head, rows: shown.map(tableRow) });
-    clock.setEnd(Math.max(0.1, ...shown.map((x) => x.lane.end)));
+  #build() {
+    const { w } = this, race = sameStart(this.#all.filter((x) => !this.#off.has(x.key))), shown = race.lanes;
+    const mixed = new Set(shown.map(temperature)).size > 1, heatNote = (x) => (mixed && temperature(x) !== null ? w.heat(temperature(x)) : "");
+    this.#lanes = shown.map((x) => createLane(w, x.lane, sentences([x.note, heatNote(x)])));
+    this.laneList.replaceChildren(...this.#lanes.map((lane) => lane.root));
+    this.#sayRule(race);
+    this.#sayResult(race);
+    fillTable(this.table.table, { caption: w.title, head: w.head, rows: shown.map(tableRow) });
+    this.clock.setEnd(Math.max(0.1, ...shown.map((x) => x.lane.end)));
   }
-  function sayRule({ tokens, stretched, lanes: shown }) {
-    const sampled = shown.filter((x) => !isGreedy(x.trace)).length, chance = sampled ? w.sampled(sampled < shown.length) : w.greedy;
-    say(rule, [w.sameTokens(tokens), stretched ? w.stretched : "", chance].filter(Boolean).join(" "));
+  #sayRule({ tokens, stretched, lanes: shown }) {
+    const { w } = this, sampled = shown.filter((x) => !isGreedy(x.trace)).length;
+    const chance = sampled ? w.sampled(sampled < shown.length) : w.greedy;
+    say(this.rule, [w.sameTokens(tokens), stretched ? w.stretched : "", chance].filter(Boolean).join(" "));
   }
-  function sayResult({ tokens, lanes: shown }) {
+  #sayResult({ tokens, lanes: shown }) {
+    const { w, words } = this, slow = shown.filter((x) => x.entry && words.slower(x.entry));
     const rates = shown.map((x) => ({ name: x.lane.name, rate: laneRate(x.lane), ratio: x.plain ? null : x.ratio }));
-    const slow = shown.filter((x) => x.entry && words.slower(x.entry));
-    say(result, rates.length ? w.verdict(rates.sort((a, b) => b.rate - a.rate), tokens) : "");
-    slower.replaceChildren(...slow.map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })));
+    say(this.result, rates.length ? w.verdict(rates.sort((a, b) => b.rate - a.rate), tokens) : "");
+    this.slower.replaceChildren(...slow.map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })));
   }
-
-  if (!examples.length) say(status, w.none);
-  return { root, refresh() { if (!chosen && examples.length) choose(examples[0]); }, stop: clock.stop };
 }
+
+// runs: the server's list.
+export const createRace = (words, runs) => new Race(words, runs);

@@ -22,5 +22,5 @@ export function mountMethods(root, { runs = [], order = [], sizes = {}, tuned = 
     el("div", { class: "ss-methods" }, ...methods.map(card)),
   );
   root.replaceChildren(el("div", { class: "ss ss-explain" }, race.root, cards));
-  return { refresh: race.refresh, hide: race.stop };
+  return { refresh: () => race.refresh(), hide: () => race.stop() };
 }

@@ -173,7 +173,7 @@ class Player {
   }
 
   recolour() {
-    this.parts.recolour();
+    this.parts.speedup.recolour();
   }
 
   destroy() {

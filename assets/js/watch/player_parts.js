@@ -40,79 +40,107 @@ function createTransport(words, act, help) {
   return { root, scrub, where, showPlaying };
 }
 
-// act: what the reader can do, {toggle, first, back, forward, last, goToRound, setSpeed, select, pickToken}. options: of the player.
-export function createParts(words, act, options) {
-  const stats = createStats(words), text = createTextView(words, act.pickToken), help = createHelp(words);
-  const transport = createTransport(words, act, help), { scrub } = transport;
-  const cards = createCards(words, act.select), tree = createTree(words, act.select), bars = createBars(words);
-  const speedup = createSpeedupChart(words, options.loadPlotly), timeline = createTimeline(words, act.goToRound);
-  const whatif = createWhatIf(words, { send: options.send, changed: () => options.onState?.() });
-  const sharing = options.share ? createShare(words, { ...act.sharing, link: options.link, present: options.present }) : null;
-  const line = el("p", { class: "ss-line", "aria-live": "polite" }), prompt = el("p", { class: "ss-prompt", dir: "auto" });
-  const caption = el("p", { class: "ss-caption" }), lossy = el("span", { class: "ss-lossy", text: words.lossy, hidden: true });
-  const title = el("h2", {}), cost = el("p", { class: "ss-sub" }), empty = el("p", { class: "ss-empty" });
+// The sentences around the parts.
+function createSentences(words) {
+  return {
+    line: el("p", { class: "ss-line", "aria-live": "polite" }),   // of the step
+    prompt: el("p", { class: "ss-prompt", dir: "auto" }),
+    caption: el("p", { class: "ss-caption" }),                    // of the run
+    lossy: el("span", { class: "ss-lossy", text: words.lossy, hidden: true }),
+    title: el("h2", {}),                                          // of the round
+    cost: el("p", { class: "ss-sub" }),
+    empty: el("p", { class: "ss-empty" }),                        // where there is no run
+  };
+}
 
-  const main = el("div", { class: "ss-body" },
-    el("div", { class: "ss-panel ss-runpanel" },
-      stats.root,
-      stats.why,
-      prompt,
-      text.root,
-      line,
-      transport.root,
-      createLegend(words, text.only),
-      el("div", { class: "ss-captionrow" }, caption, lossy),
-    ),
-    el("div", { class: "ss-panel ss-roundpanel" },
-      title,
-      cost,
-      cards.root,
-      tree.root,
-      el("div", { class: "ss-two" }, bars.root, speedup.root),
-      timeline.root,
-    ),
-    whatif.root,
+function layOut(words, p, said) {
+  const run = el("div", { class: "ss-panel ss-runpanel" },
+    p.stats.root,
+    p.stats.why,
+    said.prompt,
+    p.text.root,
+    said.line,
+    p.transport.root,
+    createLegend(words, (kinds) => p.text.only(kinds)),
+    el("div", { class: "ss-captionrow" }, said.caption, said.lossy),
   );
-  const intro = options.intro && createIntro(words, options.intro);
-  const root = el("div", { class: "ss", lang: words.lang }, intro, empty, main, sharing?.root, help.root);
+  const round = el("div", { class: "ss-panel ss-roundpanel" },
+    said.title,
+    said.cost,
+    p.cards.root,
+    p.tree.root,
+    el("div", { class: "ss-two" }, p.bars.root, p.speedup.root),
+    p.timeline.root,
+  );
+  return el("div", { class: "ss-body" }, run, round, p.whatif.root);
+}
+
+class Parts {
+  // act: what the reader can do, {toggle, first, back, forward, last, goToRound, setSpeed, select, pickToken, sharing}. options: of the player.
+  constructor(words, act, options) {
+    this.words = words;
+    this.help = createHelp(words);
+    this.transport = createTransport(words, act, this.help);
+    this.scrub = this.transport.scrub;
+    this.stats = createStats(words);
+    this.text = createTextView(words, act.pickToken);
+    this.cards = createCards(words, act.select);
+    this.tree = createTree(words, act.select);
+    this.bars = createBars(words);
+    this.speedup = createSpeedupChart(words, options.loadPlotly);
+    this.timeline = createTimeline(words, act.goToRound);
+    this.whatif = createWhatIf(words, { send: options.send, changed: () => options.onState?.() });
+    this.said = createSentences(words);
+    this.main = layOut(words, this, this.said);
+    const share = options.share ? createShare(words, { ...act.sharing, link: options.link, present: options.present }) : null;
+    const intro = options.intro && createIntro(words, options.intro);
+    this.root = el("div", { class: "ss", lang: words.lang }, intro, this.said.empty, this.main, share?.root, this.help.root);
+  }
 
   // What is said of the run as a whole: it changes with the trace, not with the step.
-  function drawRun(trace, hasSteps) {
-    const { run, rounds } = trace, about = run ? words.run(trace) : "", asked = typeof run?.prompt === "string" ? run.prompt : "";
-    for (const part of [stats, scrub, speedup]) part.drawRun(trace);
-    main.hidden = !hasSteps;
-    empty.hidden = hasSteps;
-    say(empty, run ? words.waiting : words.nothing);
-    say(caption, about ? `${words.source[trace.source] ?? words.source.none} · ${about}` : "");
-    lossy.hidden = run?.lossless !== false;
-    transport.where.style.minWidth = `${words.where(rounds.length, rounds.length).length}ch`;   // the scrub bar beside it keeps its width
-    prompt.hidden = !asked;
-    say(prompt, asked ? `${words.prompt} ${runningText(asked.slice(0, 4000))}` : "");
+  drawRun(trace, hasSteps) {
+    const { words, said } = this, { run, rounds } = trace, about = run ? words.run(trace) : "";
+    const asked = typeof run?.prompt === "string" ? run.prompt : "";
+    for (const part of [this.stats, this.scrub, this.speedup]) part.drawRun(trace);
+    this.main.hidden = !hasSteps;
+    said.empty.hidden = hasSteps;
+    say(said.empty, run ? words.waiting : words.nothing);
+    say(said.caption, about ? `${words.source[trace.source] ?? words.source.none} · ${about}` : "");
+    said.lossy.hidden = run?.lossless !== false;
+    said.prompt.hidden = !asked;
+    say(said.prompt, asked ? `${words.prompt} ${runningText(asked.slice(0, 4000))}` : "");
+    // The widest text that the place will have: the scrub bar beside it keeps its width.
+    this.transport.where.style.minWidth = `${words.where(rounds.length, rounds.length).length}ch`;
   }
 
   // view: {trace, step, sel}. settled: the step is the last of its round.
-  function draw(view, settled) {
-    const { trace, step } = view, round = trace.rounds[step.r], last = step.r === trace.rounds.length - 1;
+  draw(view, settled) {
+    const { words, said } = this, { trace, step } = view, round = trace.rounds[step.r], last = step.r === trace.rounds.length - 1;
     const atLimit = last && trace.totals?.stop === "length" && trace.run?.method !== "plain";
-    stats.draw(trace, step, settled);
-    for (const part of [text, scrub, cards, tree, bars, timeline, speedup, whatif]) part.draw(view);
-    say(title, words.roundTitle(step.r, round, settled, atLimit));
-    say(cost, words.roundCost(round, settled ? plainStep(trace) : null, !trace.plain));   // before its end a round's tokens are not counted
-    say(line, words.step(step, round, trace.rounds.length));
-    say(transport.where, words.where(step.r, trace.rounds.length));
-    text.follow();
+    this.stats.draw(trace, step, settled);
+    const parts = [this.text, this.scrub, this.cards, this.tree, this.bars, this.timeline, this.speedup, this.whatif];
+    for (const part of parts) part.draw(view);
+    say(said.title, words.roundTitle(step.r, round, settled, atLimit));
+    say(said.cost, words.roundCost(round, settled ? plainStep(trace) : null, !trace.plain));   // a round's tokens are counted at its end
+    say(said.line, words.step(step, round, trace.rounds.length));
+    say(this.transport.where, words.where(step.r, trace.rounds.length));
+    this.text.follow();
   }
-  function showPlaying(playing) {
-    transport.showPlaying(playing);
-    line.setAttribute("aria-live", playing ? "off" : "polite");   // a sentence for each step is too much while it plays
+
+  showPlaying(playing) {
+    this.transport.showPlaying(playing);
+    this.said.line.setAttribute("aria-live", playing ? "off" : "polite");   // a sentence for each step is too much while it plays
   }
+
   // Another run: nothing of the one before is left.
-  function reset() {
-    for (const part of [text, cards, bars, timeline, whatif]) part.reset();
+  reset() {
+    for (const part of [this.text, this.cards, this.bars, this.timeline, this.whatif]) part.reset();
   }
-  function destroy() {
-    speedup.destroy();
-    text.destroy();
+
+  destroy() {
+    this.speedup.destroy();
+    this.text.destroy();
   }
-  return { root, help, whatif, recolour: speedup.recolour, drawRun, draw, showPlaying, reset, destroy };
 }
+
+export const createParts = (words, act, options) => new Parts(words, act, options);

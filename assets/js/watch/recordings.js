@@ -35,7 +35,7 @@ export const settingsOf = (run, method, details) =>
       .map((d) => [d.name, run.settings[d.name]]),
   );
 
-// What a method proposes, with its name before it. Plain decoding's sentence begins with the name.
+// What a method proposes, with its name before it.
 function methodSentence(method, words) {
   const what = plainText(words.cards[method]?.proposes ?? "");
   return what ? `${words.names[method] ?? method}: ${lower(what)}` : "";

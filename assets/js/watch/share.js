@@ -44,27 +44,32 @@ function pageText({ trace, ndjson, place }, lang) {
   return htmlPage({ script, styles, ndjson, lang, place, title, dark });
 }
 
-// get() -> {trace, ndjson, place: of the reader}. open(ndjson): a file was opened. link() -> the address to share, null in a saved page.
-// present(): begins the presenter's view. take(file) opens a file that was chosen or dropped.
-export function createShare(words, { get, open, link = null, present = null }) {
-  const w = words.share, note = el("p", { class: "ss-note", role: "status" });
-  const fallback = el("textarea", { class: "ss-copybox", readonly: true, rows: "2", hidden: true, "aria-label": w.copyFailed });
-  const file = el("input", { type: "file", accept: ".json,.ndjson,application/json", class: "ss-vh", tabindex: "-1", "aria-hidden": "true" });
-  const button = (name, act) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick: act });
-  const tell = (text) => say(note, text);
-
-  // Onto the clipboard; where that is not allowed, into a box to copy from.
+// Gives a text to the reader: onto the clipboard, and where that is not allowed, into a box to copy from. tell(sentence): what has happened.
+function createGiver(w, tell) {
+  const box = el("textarea", { class: "ss-copybox", readonly: true, rows: "2", hidden: true, "aria-label": w.copyFailed });
   async function give(text, sentence) {
-    fallback.hidden = true;
+    box.hidden = true;
     if (await copy(text)) {
       tell(sentence);
       return;
     }
     tell(w.copyFailed);
-    fallback.value = text;
-    fallback.hidden = false;
-    fallback.select();
+    box.value = text;
+    box.hidden = false;
+    box.select();
   }
+  return { box, give };
+}
+
+// get() -> {trace, ndjson, place: of the reader}. open(ndjson): a file was opened. link() -> the address to share, null in a saved page.
+// present(): begins the presenter's view.
+export function createShare(words, { get, open, link = null, present = null }) {
+  const w = words.share, note = el("p", { class: "ss-note", role: "status" }), tell = (text) => say(note, text);
+  const { box, give } = createGiver(w, tell);
+  const file = el("input", { type: "file", accept: ".json,.ndjson,application/json", class: "ss-vh", tabindex: "-1", "aria-hidden": "true" });
+  const button = (name, act) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick: act });
+
+  // A file was chosen or dropped.
   async function take(chosen) {
     if (chosen.size > MOST_BYTES) return tell(w.errors.big);
     let text;
@@ -105,7 +110,7 @@ export function createShare(words, { get, open, link = null, present = null }) {
       file,
     ),
     note,
-    fallback,
+    box,
   );
   file.addEventListener("change", async () => {
     const chosen = file.files[0];

@@ -71,6 +71,20 @@ export function dotAt(now, { x, y, width }) {
   return [MARGIN.l + share(now.t, x) * (width - MARGIN.l - MARGIN.r), HEIGHT - MARGIN.b - share(now.n, y) * (HEIGHT - MARGIN.t - MARGIN.b)];
 }
 
+// The colours of the style sheet, for Plotly.
+function coloursOf(node) {
+  const style = getComputedStyle(node), colour = (name) => style.getPropertyValue(`--ss-${name}`).trim();
+  return { acc: colour("acc"), dis: colour("dis"), ink: colour("ink"), soft: colour("soft"), line: colour("line"), font: style.fontFamily };
+}
+
+// How far plain decoding has come, which the lines are compared with.
+function plainWords(lines, trace, w) {
+  const beingTimed = trace.source === "live" && trace.totals && trace.totals.stop !== "cancelled";
+  if (lines.measured) return w.measured;
+  if (beingTimed) return w.running(trace.progress);
+  return lines.plain.x.length > 1 ? w.estimate : w.alone;
+}
+
 // loadPlotly() -> a promise of Plotly; without it, or where it fails, the chart is drawn by hand.
 export function createSpeedupChart(words, loadPlotly) {
   const sub = el("p", { class: "ss-sub" });
@@ -79,10 +93,6 @@ export function createSpeedupChart(words, loadPlotly) {
   const note = el("p", { class: "ss-note" });
   const root = el("section", { class: "ss-race" }, el("h3", { text: words.race.title }), sub, el("div", { class: "ss-racebox" }, plot, dot), note);
   let Plotly = null, lines = null, now = null, axes = null, queued = false, painted = 0, bare = !loadPlotly;
-  const colours = () => {
-    const s = getComputedStyle(root), v = (n) => s.getPropertyValue(`--ss-${n}`).trim();
-    return { acc: v("acc"), dis: v("dis"), ink: v("ink"), soft: v("soft"), line: v("line"), card: v("card"), font: s.fontFamily };
-  };
   function paint() {
     queued = false;
     painted = performance.now();
@@ -92,7 +102,7 @@ export function createSpeedupChart(words, loadPlotly) {
       return;
     }
     if (!Plotly) return;
-    const { traces, layout } = plotlyFigure(lines, colours(), words.race), width = plot.clientWidth;
+    const { traces, layout } = plotlyFigure(lines, coloursOf(root), words.race), width = plot.clientWidth;
     Plotly.react(plot, traces, { ...layout, width }, { displayModeBar: false, responsive: false });
     const { xaxis, yaxis } = plot.layout ?? {};
     axes = xaxis?.range && yaxis?.range ? { x: xaxis.range, y: yaxis.range, width } : null;
@@ -109,16 +119,9 @@ export function createSpeedupChart(words, loadPlotly) {
     queued = true;
     setTimeout(() => requestAnimationFrame(paint), Math.max(0, painted + LAG - performance.now()));
   }
-  // How far plain decoding has come, which the lines are compared with.
-  function plainWords(trace) {
-    const beingTimed = trace.source === "live" && trace.totals && trace.totals.stop !== "cancelled";
-    if (lines.measured) return words.race.measured;
-    if (beingTimed) return words.race.running(trace.progress);
-    return lines.plain.x.length > 1 ? words.race.estimate : words.race.alone;
-  }
   function drawRun(trace) {
     lines = speedupLines(trace);
-    say(sub, plainWords(trace));
+    say(sub, plainWords(lines, trace, words.race));
     queue();
   }
   function draw({ trace, step }) {

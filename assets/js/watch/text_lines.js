@@ -68,87 +68,111 @@ function measure(tokens) {
   });
 }
 
-// resized(): the width of the box has changed, so that its lines are others; all has to be drawn anew.
-export function createLines(box, resized) {
-  let blocks = [], tops = [0], places = [];   // tops: of the blocks, in pixels of the box; places: [first, last block] of each round
-  let line = 40, uncut = true, width = "", seen = 0, height = 0, held = "";   // seen: the lowest pixel in sight; held: the blocks that flow
-  const widthNow = () => `${box.clientWidth} ${getComputedStyle(box).font}`;
+class Lines {
+  #blocks = [];
+  #tops = [0];     // where the blocks begin, in pixels of the box
+  #places = [];    // [first, last block] of each round
+  #line = 40;      // the height of a line
+  #uncut = true;
+  #width = "";     // for which the text was cut
+  #seen = 0;       // the lowest pixel in sight
+  #height = 0;     // of the box
+  #held = "";      // the blocks that flow
 
-  function block() {
-    const node = box.appendChild(el("span", { class: "ss-lines ss-held" }));
-    blocks.push(node);
+  constructor(box, resized) {
+    this.box = box;
+    const check = () => { if (!this.#uncut && box.clientWidth && this.#widthNow() !== this.#width) resized(); };
+    this.watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(check);
+    this.watch?.observe(box);
+  }
+
+  get uncut() { return this.#uncut && this.box.clientWidth > 0; }
+
+  #widthNow() {
+    return `${this.box.clientWidth} ${getComputedStyle(this.box).font}`;
+  }
+  #block() {
+    const node = this.box.appendChild(el("span", { class: "ss-lines ss-held" }));
+    this.#blocks.push(node);
     return node;
   }
-  function reset() {
-    box.replaceChildren();
-    blocks = [];
-    tops = [0];
-    places = [];
-    held = "";
-    uncut = true;
+
+  reset() {
+    this.box.replaceChildren();
+    this.#blocks = [];
+    this.#tops = [0];
+    this.#places = [];
+    this.#held = "";
+    this.#uncut = true;
   }
-  function group() {
+
+  // A new group at the end of the text.
+  group() {
     const made = createGroup();
-    (blocks.at(-1) ?? block()).append(made.lead, made.node);
+    (this.#blocks.at(-1) ?? this.#block()).append(made.lead, made.node);
     return made;
   }
 
   // Cuts the text into blocks. groups: of all rounds, drawn as they ended, in one block. Those that were split have to be filled anew.
-  function cut(groups) {
-    width = widthNow();
-    uncut = false;
+  cut(groups) {
+    const { box } = this;
+    this.#width = this.#widthNow();
+    this.#uncut = false;
     if (RTL.test(box.textContent)) return;
     const at = box.getBoundingClientRect(), zoom = at.height / box.offsetHeight, each = groups.map((g) => g.tokens());
-    line = parseFloat(getComputedStyle(box).lineHeight) || 40;
-    const spans = measure(each.flat()), starts = blockStarts(spans, LEAST * line * zoom);
-    const measured = starts.map((k) => ((spans[k]?.[0] ?? at.top) - at.top) / zoom + box.scrollTop - line / 2);
-    look();
-    reset();
-    uncut = false;
-    tops = measured;
-    distribute(groups, each, starts);
+    this.#line = parseFloat(getComputedStyle(box).lineHeight) || 40;
+    const spans = measure(each.flat()), starts = blockStarts(spans, LEAST * this.#line * zoom);
+    const tops = starts.map((k) => ((spans[k]?.[0] ?? at.top) - at.top) / zoom + box.scrollTop - this.#line / 2);
+    this.#look();
+    this.reset();
+    this.#uncut = false;
+    this.#tops = tops;
+    this.#distribute(groups, each, starts);
   }
   // Puts the groups into blocks that begin at these tokens, counted over all rounds.
-  function distribute(groups, each, starts) {
-    let k = 0, now = block();
-    places = groups.map((g, r) => {
+  #distribute(groups, each, starts) {
+    let k = 0, now = this.#block();
+    this.#places = groups.map((g, r) => {
       const begins = k > 0 && starts.includes(k), gap = begins && !endsLine(each[r - 1].at(-1));
       const within = starts.filter((s) => s > k && s < k + each[r].length).map((s) => s - k);
       if (gap) now.append(g.lead);   // a space at which a line was broken stays at the end of that line: at the beginning it would be seen
-      if (begins) now = block();
+      if (begins) now = this.#block();
       now.append(gap ? "" : g.lead, g.node);
-      const from = blocks.length - 1;
+      const from = this.#blocks.length - 1;
       for (const part of g.split(within)) {
-        now = block();
+        now = this.#block();
         now.append(part);
       }
       k += each[r].length;
-      return [from, blocks.length - 1];
+      return [from, this.#blocks.length - 1];
     });
   }
 
-  function look() {
-    height = box.clientHeight;
-    seen = box.scrollTop + height;
+  #look() {
+    this.#height = this.box.clientHeight;
+    this.#seen = this.box.scrollTop + this.#height;
   }
   // Round r may change: its blocks, and those below that will be in sight, flow as text. If it is out of sight now, the box will be scrolled.
-  function hold(r) {
-    const [from, to] = places[r] ?? [0, 0], foot = tops[to + 1] ?? Infinity;
-    if (tops[from] < seen - height) seen = tops[from] + height;
-    else if (foot > seen) seen = Math.min(foot, tops[to] + height);
-    const unseen = tops.findIndex((top, k) => k > to && top > seen + AHEAD * line), end = unseen < 0 ? tops.length : unseen;
+  hold(r) {
+    const tops = this.#tops, [from, to] = this.#places[r] ?? [0, 0], foot = tops[to + 1] ?? Infinity;
+    if (tops[from] < this.#seen - this.#height) this.#seen = tops[from] + this.#height;
+    else if (foot > this.#seen) this.#seen = Math.min(foot, tops[to] + this.#height);
+    const unseen = tops.findIndex((top, k) => k > to && top > this.#seen + AHEAD * this.#line), end = unseen < 0 ? tops.length : unseen;
     const now = `${from} ${end}`;
-    if (now === held) return;
-    held = now;
-    blocks.forEach((node, k) => { node.className = k >= from && k < end ? "ss-lines ss-held" : "ss-lines"; });
+    if (now === this.#held) return;
+    this.#held = now;
+    this.#blocks.forEach((node, k) => { node.className = k >= from && k < end ? "ss-lines ss-held" : "ss-lines"; });
   }
   // The box was scrolled.
-  function see(r) {
-    look();
-    hold(r);
+  see(r) {
+    this.#look();
+    this.hold(r);
   }
-  const check = () => { if (!uncut && box.clientWidth && widthNow() !== width) resized(); };
-  const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(check);
-  watch?.observe(box);
-  return { cut, hold, see, group, reset, get uncut() { return uncut && box.clientWidth > 0; }, destroy() { watch?.disconnect(); } };
+
+  destroy() {
+    this.watch?.disconnect();
+  }
 }
+
+// resized(): the width of the box has changed, so that its lines are others; all has to be drawn anew.
+export const createLines = (box, resized) => new Lines(box, resized);

@@ -30,6 +30,29 @@ export function clockWindow(trace, r, whole) {
   return [a > 0 ? ends[a - 1] : 0, ends[b] || 1];
 }
 
+// The bars of the lanes, kept from step to step.
+function createBars(chart) {
+  const band = svg("rect", { y: 0, height: 84, rx: 4, class: "ss-band" }), bars = [];
+  // The round r from `begin` to `end` is marked. lanesAt: [spans, y, class] of each lane. x(seconds): percent of the width.
+  function draw(r, begin, end, lanesAt, x) {
+    let used = 0;
+    set(band, { x: `${x(begin)}%`, width: `${Math.max(0.2, x(end) - x(begin))}%` });
+    for (const [spans, y, cls] of lanesAt) {
+      for (const s of spans) {
+        const from = x(s.a), width = x(s.b) - from;
+        if (width <= 0) continue;
+        if (used === bars.length) bars.push(svg("rect", { height: 17, rx: 3 }));
+        const shown = Math.max(0.12, width - Math.min(0.16, width / 5));   // a little space between two bars
+        const mark = s.r === r ? " ss-cur" : "";
+        set(bars[used++], { x: `${from.toFixed(3)}%`, width: `${shown.toFixed(3)}%`, y, class: `${cls}${mark}`, "data-r": s.r });
+      }
+    }
+    arrange(chart, band, ...bars.slice(0, used));
+  }
+  return { draw };
+}
+
+// onRound(r): a bar was pressed.
 export function createTimeline(words, onRound) {
   let whole = false, key = "", lastView = null;
   const sub = el("p", { class: "ss-sub" });
@@ -39,9 +62,8 @@ export function createTimeline(words, onRound) {
   }
   const button = (label, all) => el("button", { type: "button", class: "ss-seg", text: label, onclick: () => show(all) });
   const near = button(words.timeline.near, false), all = button(words.timeline.whole, true);
-  const band = svg("rect", { y: 0, height: 84, rx: 4, class: "ss-band" }), bars = [];   // kept from step to step
   const pressed = (e) => { if (e.target.dataset.r) onRound(Number(e.target.dataset.r)); };
-  const chart = svg("svg", { class: "ss-lanes", role: "img", height: 84, width: "100%", onclick: pressed });
+  const chart = svg("svg", { class: "ss-lanes", role: "img", height: 84, width: "100%", onclick: pressed }), bars = createBars(chart);
   const axisFrom = el("span"), axisTo = el("span"), axis = el("div", { class: "ss-axis" }, axisFrom, axisTo);
   const names = el("div", { class: "ss-lanenames", "aria-hidden": "true" },
     ...["draft", "target", "plain"].map((n) => el("span", { text: words.timeline[n] })),
@@ -55,21 +77,6 @@ export function createTimeline(words, onRound) {
     el("div", { class: "ss-lanerow" }, names, el("div", { class: "ss-lanebox" }, chart, axis)),
   );
 
-  // The bars of the lanes [spans, y, class]; those of round r are marked. x(seconds): percent of the width.
-  function drawBars(r, x, lanesAt) {
-    let used = 0;
-    for (const [spans, y, cls] of lanesAt) {
-      for (const s of spans) {
-        const from = x(s.a), width = x(s.b) - from;
-        if (width <= 0) continue;
-        if (used === bars.length) bars.push(svg("rect", { height: 17, rx: 3 }));
-        const shown = Math.max(0.12, width - Math.min(0.16, width / 5));   // a little space between two bars
-        const mark = s.r === r ? " ss-cur" : "";
-        set(bars[used++], { x: `${from.toFixed(3)}%`, width: `${shown.toFixed(3)}%`, y, class: `${cls}${mark}`, "data-r": s.r });
-      }
-    }
-    arrange(chart, band, ...bars.slice(0, used));
-  }
   function draw(view, force = false) {
     lastView = view;
     const { trace, step } = view;
@@ -81,12 +88,8 @@ export function createTimeline(words, onRound) {
     const [from, to] = clockWindow(trace, step.r, whole), { draft, target, plain, measured } = lanes(trace, from, to);
     const x = (t) => Math.max(0, Math.min(100, (100 * (t - from)) / (to - from)));
     const begin = step.r ? trace.rounds[step.r - 1].elapsed_s : 0, end = trace.rounds[step.r].elapsed_s;
-    set(band, { x: `${x(begin)}%`, width: `${Math.max(0.2, x(end) - x(begin))}%` });
-    drawBars(step.r, x, [
-      [draft, 5, "ss-ldraft"],
-      [target, 33, "ss-ltarget"],
-      [plain, 61, measured ? "ss-lplain" : "ss-lplain ss-guess"],
-    ]);
+    const lanesAt = [[draft, 5, "ss-ldraft"], [target, 33, "ss-ltarget"], [plain, 61, measured ? "ss-lplain" : "ss-lplain ss-guess"]];
+    bars.draw(step.r, begin, end, lanesAt, x);
     chart.setAttribute("aria-label", `${words.timeline.title}: ${words.secs(from)} – ${words.secs(to)}`);
     say(axisFrom, words.secs(from));
     say(axisTo, words.secs(to));

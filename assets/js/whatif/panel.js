@@ -19,106 +19,129 @@ function placeOf(round, sel) {
   return { d, table, several, box: box && box.at >= 0 ? box : null };
 }
 
-// send(request): a live branch. changed(): something in here is another now.
-export function createWhatIf(words, { send = null, changed = () => {} } = {}) {
-  const w = words.whatif, about = el("p", { class: "ss-sub" }), none = el("p", { class: "ss-sub", text: w.none });
-  const uniform = createUniform(w.u, (x) => { u = x; show(); });
-  const distributions = createDistributions(w, Boolean(send), changeDistributions);
-  const roll = createRoll(w.roll, tell), length = createLength(w.length, tell), branch = createBranch(w.branch, send);
-  const parts = el("div", { class: "ss-wgrid" }, uniform.root, roll.root, distributions.root);
-  const root = el("details", { class: "ss-panel ss-whatifpanel", ontoggle: toggled },
-    el("summary", {}, el("h2", { text: w.title })),
-    el("p", { class: "ss-sub ss-wlead", text: w.lead }),
-    about,
-    el("div", { class: "ss-whatif" }, none, parts, length.root, branch.root),
-  );
-  let view = null, key = "", place = { d: null, box: null };
-  let cats = [], u = 0.5, temperature = 0, touched = false, overlap = null, outcome = null, rolledFor = null;
+class WhatIf {
+  #view = null;         // what the player shows
+  #key = "";            // what was drawn
+  #place = { d: null, box: null };
+  #cats = [];           // the categories as the reader has changed them
+  #u = 0.5;
+  #temperature = 0;
+  #touched = false;     // p or q were changed
+  #overlap = null;
+  #outcome = null;      // accepted or rejected, as changed
+  #rolledFor = null;    // the categories that the dice were given
 
-  function tell() { changed(); }
-  function toggled() {
-    if (root.open && view) draw(view, true);
-    tell();
+  constructor(words, send, changed) {
+    const w = (this.words = words.whatif);
+    this.changed = changed;
+    this.about = el("p", { class: "ss-sub" });
+    this.none = el("p", { class: "ss-sub", text: w.none });
+    this.uniform = createUniform(w.u, (u) => this.#change({ u }));
+    this.distributions = createDistributions(w, Boolean(send), (change) => this.#change(change));
+    this.roll = createRoll(w.roll, changed);
+    this.length = createLength(w.length, changed);
+    this.branch = createBranch(w.branch, send);
+    this.parts = el("div", { class: "ss-wgrid" }, this.uniform.root, this.roll.root, this.distributions.root);
+    this.root = el("details", { class: "ss-panel ss-whatifpanel", ontoggle: () => this.#toggled() },
+      el("summary", {}, el("h2", { text: w.title })),
+      el("p", { class: "ss-sub ss-wlead", text: w.lead }),
+      this.about,
+      el("div", { class: "ss-whatif" }, this.none, this.parts, this.length.root, this.branch.root),
+    );
   }
+
+  #toggled() {
+    if (this.root.open && this.#view) this.draw(this.#view, true);
+    this.changed();
+  }
+
   // Everything as recorded.
-  function start() {
-    cats = place.box.cats;
-    touched = false;
-    u = place.d.u ?? 0.5;
-    temperature = Number(view.trace.run?.sampling?.temperature ?? 1);
+  #start() {
+    const { d, box } = this.#place;
+    this.#cats = box.cats;
+    this.#touched = false;
+    this.#u = d.u ?? 0.5;
+    this.#temperature = Number(this.#view.trace.run?.sampling?.temperature ?? 1);
   }
-  function changeDistributions({ p, q, temperature: next, reset }) {
-    if (!place.box) return;
-    if (reset) start();
-    else if (next !== undefined) heat(next);
-    else {
-      cats = withValues(withValues(cats, "p", p), "q", q);
-      touched = true;
-    }
-    show();
+  // What the reader did: {u}, {p, q}, {temperature} or {reset: true}.
+  #change({ u, p, q, temperature, reset }) {
+    if (!this.#place.box) return;   // a reader can be quicker than the panel that is about to open
+    if (reset) this.#start();
+    else if (u !== undefined) this.#u = u;
+    else if (temperature !== undefined) this.#heat(temperature);
+    else this.#touch(withValues(withValues(this.#cats, "p", p), "q", q));
+    this.#show();
   }
-  function heat(next) {
-    temperature = next;
-    const heated = atTemperature(place.box, next);
-    if (!heated) return;
-    cats = heated;
-    touched = true;
+  #heat(temperature) {
+    const heated = atTemperature(this.#place.box, temperature);
+    this.#temperature = temperature;
+    if (heated) this.#touch(heated);
   }
-
-  function show() {
-    const { d, box } = place;
-    if (!box) return;   // a reader can be quicker than the panel that is about to open
-    const now = summary(cats), judged = judge(now.cats[box.at], u), names = cats.map((c) => (c.others ? w.pair.others : short(c.text, 14)));
-    uniform.draw(u, judged, d, view.trace.run?.verify);
-    distributions.draw(now, names, temperature, box.all.filter((c) => c.lp !== null).length);
-    if (rolledFor !== cats) {
-      rolledFor = cats;
-      roll.set(agree(cats), names);
-    }
-    overlap = now.overlap;
-    outcome = judged.verdict;
-    root.dataset.verdict = outcome ?? "";
-    tell();
+  #touch(cats) {
+    this.#cats = cats;
+    this.#touched = true;
   }
 
-  function draw(next, force = false) {
-    view = next;
-    if (!root.open) return;
-    const { trace, step, sel } = next, now = `${step.r}/${sel}/${trace.rounds.length}/${trace.name ?? ""}`;
-    length.draw(trace);
-    if (now === key && !force) return;
-    key = now;
-    place = placeOf(trace.rounds[step.r], sel);
-    say(none, place.several ? w.several : w.none);
-    none.hidden = Boolean(place.box);
-    parts.hidden = !place.box;
-    say(about, place.d ? w.at(place.d.text) : "");
-    if (place.box) {
-      start();
-      show();
+  #show() {
+    const { d, box } = this.#place, w = this.words, now = summary(this.#cats), judged = judge(now.cats[box.at], this.#u);
+    const names = this.#cats.map((c) => (c.others ? w.pair.others : short(c.text, 14)));
+    this.uniform.draw(this.#u, judged, d, this.#view.trace.run?.verify);
+    this.distributions.draw(now, names, this.#temperature, box.all.filter((c) => c.lp !== null).length);
+    if (this.#rolledFor !== this.#cats) {
+      this.#rolledFor = this.#cats;
+      this.roll.set(agree(this.#cats), names);
     }
-    branch.draw(trace, step.r, place.table);
+    this.#overlap = now.overlap;
+    this.#outcome = judged.verdict;
+    this.root.dataset.verdict = judged.verdict ?? "";
+    this.changed();
   }
-  function reset() {
-    key = "";
-    place = { ...place, box: null };
+
+  // view: {trace, step, sel}. force: also if it has been drawn.
+  draw(view, force = false) {
+    this.#view = view;
+    if (!this.root.open) return;
+    const { trace, step, sel } = view, now = `${step.r}/${sel}/${trace.rounds.length}/${trace.name ?? ""}`;
+    this.length.draw(trace);
+    if (now === this.#key && !force) return;
+    this.#key = now;
+    this.#place = placeOf(trace.rounds[step.r], sel);
+    const { d, box, table, several } = this.#place;
+    say(this.none, several ? this.words.several : this.words.none);
+    this.none.hidden = Boolean(box);
+    this.parts.hidden = !box;
+    say(this.about, d ? this.words.at(d.text) : "");
+    if (box) {
+      this.#start();
+      this.#show();
+    }
+    this.branch.draw(trace, step.r, table);
   }
+
+  // Another run.
+  reset() {
+    this.#key = "";
+    this.#place = { ...this.#place, box: null };
+  }
+
   // What the lesson looks at.
-  function state() {
-    const { d, box } = place;
+  get state() {
+    const { d, box } = this.#place;
     return {
-      open: root.open,
-      ready: Boolean(box) && root.open,
-      u,
-      verdict: box ? (outcome ?? "") : null,
+      open: this.root.open,
+      ready: Boolean(box) && this.root.open,
+      u: this.#u,
+      verdict: box ? (this.#outcome ?? "") : null,
       was: d?.verdict ?? null,
-      changedU: Boolean(d) && d.u !== null && Math.abs(u - d.u) > 1e-6,
-      touched,
-      overlap: box ? overlap : null,
-      temperature,
-      rolled: roll.rolled,
-      length: length.state,
+      changedU: Boolean(d) && d.u !== null && Math.abs(this.#u - d.u) > 1e-6,
+      touched: this.#touched,
+      overlap: box ? this.#overlap : null,
+      temperature: this.#temperature,
+      rolled: this.roll.rolled,
+      length: this.length.state,
     };
   }
-  return { root, draw, length, reset, get state() { return state(); } };
 }
+
+// send(request): a live branch. changed(): something in here is another now.
+export const createWhatIf = (words, { send = null, changed = () => {} } = {}) => new WhatIf(words, send, changed);
