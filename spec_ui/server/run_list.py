@@ -61,8 +61,7 @@ def _entry(path: Path, ndjson: str) -> dict[str, Any]:
 
 
 def _ratio(rounds: list[dict], plain: list[float]) -> float | None:
-    """Plain wall time over speculative wall time for the same number of tokens, as assets/js/trace/tally.js computes it; None where plain was not
-    timed."""
+    """Plain over speculative wall time for the same number of tokens, as assets/js/trace/tally.js counts it; None where plain was not timed."""
     done = [(sum(len(r["emitted"]) for r in rounds[: i + 1]), r["elapsed_s"]) for i, r in enumerate(rounds)]
     n = min(done[-1][0] if done else 0, len(plain))
     spent = next((seconds for tokens, seconds in done if tokens >= n), 0)
