@@ -1,27 +1,27 @@
-"""Stop strings: found while the output grows, without decoding all of it for each token."""
+"""Finds stop strings while the output grows, without decoding the whole output for each token."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from core.models.text import NoText, Text
 
-INCOMPLETE = "\ufffd"       # what a decoder writes for a character whose last bytes are still to come
+INCOMPLETE = "\ufffd"       # what a tokenizer writes for a character whose last bytes are missing
 
 
 class StopStrings:
-    """Reads the output token by token. Special tokens count by their name, so that `<|end|>` can be a stop string."""
+    """Reads the output token by token. Special tokens are read by their names, so that `<|end|>` can be a stop string."""
 
     def __init__(self, stops: Sequence[str], text: Text | NoText) -> None:
         self.stops, self.text = tuple(stops), text
         self.longest = max(map(len, self.stops), default=0)
         self.tokens: list[int] = []
-        self._first = 0         # a decoder may treat the first token in another way: decoding starts at tokens that were read already
+        self._first = 0         # decoding starts at tokens already read, since a tokenizer may decode its first token differently
         self._read = 0          # tokens whose characters are complete
         self._prefix = ""       # text of tokens[_first:_read]
-        self._tail = ""         # the last characters read: a stop string may have begun in them
+        self._tail = ""         # the last characters before tokens[_read]: a stop string may begin in them
 
     def push(self, token: int) -> bool:
-        """Whether the output holds a stop string now."""
+        """Add a token. Returns whether the output now contains a stop string."""
         if not self.stops:
             return False
         self.tokens.append(token)
