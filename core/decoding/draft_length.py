@@ -9,7 +9,7 @@ from core.errors import UserError
 LONGEST = 10        # the longest draft that `auto` considers
 PRIOR = 0.6         # acceptance rate assumed before any round
 PRIOR_WEIGHT = 2.0  # rounds that this assumption counts for
-FADE = 0.9          # weight that a round loses with each later one, since the text changes
+FADE = 0.9          # each round multiplies the weight of all earlier ones by this, since the text changes
 
 
 class Constant:
