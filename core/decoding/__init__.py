@@ -1,1 +1,1 @@
-"""One decode loop for every method: a round drafts, verifies in one target pass, emits, and is recorded."""
+"""The decode loop, the same for every method: a round drafts, verifies in one target pass, emits tokens and is recorded."""

@@ -1,4 +1,4 @@
-"""How many tokens to draft next. State belongs to one run; with the same seed and costs the same lengths come out."""
+"""How many tokens to draft in the next round. State belongs to one run; the same seed and costs give the same lengths."""
 from __future__ import annotations
 
 import itertools
@@ -6,13 +6,15 @@ from typing import Any
 
 from core.errors import UserError
 
-LONGEST = 10        # what `auto` considers
-PRIOR = 0.6         # acceptance expected before anything was seen
-PRIOR_WEIGHT = 2.0  # ... worth this many rounds
-FADE = 0.9          # older rounds count less: text changes
+LONGEST = 10        # the longest draft that `auto` considers
+PRIOR = 0.6         # acceptance rate assumed before any round
+PRIOR_WEIGHT = 2.0  # rounds that this assumption counts for
+FADE = 0.9          # each round multiplies the weight of all earlier ones by this, since the text changes
 
 
 class Constant:
+    """Always k. next() is the length of the next draft; observe() takes a round's numbers of drafted and accepted tokens."""
+
     def __init__(self, k: int) -> None:
         self.k = k
 
@@ -24,7 +26,7 @@ class Constant:
 
 
 class Heuristic(Constant):
-    """transformers' rule: two more after a fully accepted draft, else one less."""
+    """The rule of transformers' assisted generation: two more after a fully accepted draft, else one less; from 1 to 20."""
 
     def observe(self, drafted: int, accepted: int) -> None:
         if drafted:
@@ -32,10 +34,10 @@ class Heuristic(Constant):
 
 
 class Auto:
-    """The length with the most expected tokens per second, from acceptance by position so far and costs fixed at load.
+    """The length with the most expected tokens per second, given the acceptance by position so far and costs measured at load.
 
-    Expected tokens of length k: 1 + sum_i prod_{j<=i} a_j (Leviathan et al. 2023 with a separate a for each position); its cost:
-    k draft steps and one pass over k + 1 tokens.
+    A draft of k tokens gives 1 + sum_i prod_{j<=i} a_j expected tokens (Leviathan et al. 2023, with an a_j for each position) and costs k
+    draft steps and one target pass over k + 1 tokens.
     """
 
     def __init__(self, costs: dict[str, Any]) -> None:
@@ -55,13 +57,13 @@ class Auto:
         return best
 
     def observe(self, drafted: int, accepted: int) -> None:
-        for i in range(min(drafted, accepted + 1, LONGEST)):        # positions behind the first rejection tell nothing
+        for i in range(min(drafted, accepted + 1, LONGEST)):        # positions after the first rejection were not tested
             self.accepted_by_position[i] = FADE * self.accepted_by_position[i] + (i < accepted)
             self.tested_by_position[i] = FADE * self.tested_by_position[i] + 1
 
 
 def pass_seconds(passes: dict[str, float], k: int) -> float:
-    """Seconds of a target pass over k tokens: linear between the measured lengths, on as between the last two behind them."""
+    """Seconds of a pass over k tokens: interpolated between the measured lengths (passes: k -> seconds), extrapolated from the last two."""
     points = sorted((int(n), s) for n, s in passes.items())
     for (a, low), (b, high) in itertools.pairwise(points):
         if a <= k <= b:

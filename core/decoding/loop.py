@@ -1,8 +1,8 @@
-"""One decode loop for every method, plain decoding included: draft, verify in one target pass, emit the accepted path and one token more.
+"""The decode loop of every method: draft, verify in one target pass, emit the accepted tokens and one more of the target's.
 
-A round's pass reads the uncached tokens (the prompt in round 0, then the last emitted token) and the drafted tokens.
-Plain decoding is this loop with an empty draft. Each round is launched (the device gets its work), collected (the host learns the
-accepted path) and finished (its record is written); with CUDA the next round is launched before the last one is finished.
+A round's target pass reads the uncached tokens (the prompt in round 0, then the last emitted token) and the drafted tokens. Plain
+decoding is this loop with an empty draft. Each round is launched (its work is queued on the device), collected (the host waits for the
+accepted path) and finished (its record is written). With CUDA, the next round is launched before the last one is finished.
 """
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ from core.sampling.probs import Sampling
 from core.trace import Round
 
 VERIFIERS = ("chain", "block", "typical")      # a drafted tree is verified as a tree under "chain"
-NO_COSTS = {"verify_s": {"1": 1.0, "2": 1.0}, "draft_step_s": 0.1}      # for `auto` where nothing was measured
+NO_COSTS = {"verify_s": {"1": 1.0, "2": 1.0}, "draft_step_s": 0.1}      # for draft length `auto` without measured costs
 
 
 @dataclass(frozen=True)
 class Options:
+    """Options of a run that every method has. Raises UserError for a value out of range."""
     max_new_tokens: int = 96
-    draft_len: int | str = 4        # a number, auto or heuristic
+    draft_len: int | str = 4        # a number, constant, auto or heuristic
     sampling: Sampling = field(default_factory=Sampling)
     seed: int = 0
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
-    record: bool = True             # write the tables; without them a Round still has every id, p, q and u, and what was accepted
+    record: bool = True             # record the tables; every Round has its tokens with p, q, u and acceptance all the same
     verify: str = "chain"
-    typical_epsilon: float = 0.09   # Medusa's defaults: posterior_threshold and posterior_alpha
+    typical_epsilon: float = 0.09   # of `typical`: Medusa's defaults (posterior_threshold, posterior_alpha)
     typical_delta: float = 0.3
-    graphs: bool | None = None      # capture draft and verification (core.models.graphs); None: with CUDA. True on a CPU: its static buffers
-    ahead: bool | None = None       # launch a round before the last one is finished; None: with CUDA, which works meanwhile
+    graphs: bool | None = None      # capture draft and verification (core.models.graphs); None: on CUDA. True on a CPU: static buffers
+    ahead: bool | None = None       # launch a round before the last one is finished; None: on CUDA
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 0:
@@ -62,10 +63,10 @@ class Options:
 
 @dataclass(frozen=True)
 class InFlightRound:
-    """A round whose work the device has been given."""
+    """A round that has been launched and not yet finished."""
     round: Round
     drafted: Tensor             # [N]
-    uncached: int               # tokens before the draft that the pass reads
+    uncached: int               # number of uncached tokens before the drafted ones in the pass
     next_id: Tensor             # [1]
     hidden_states: dict[int, Tensor]    # aux layer -> [uncached + N, H]
     facts: HostCopy
@@ -74,11 +75,12 @@ class InFlightRound:
 
 
 class Decoding:
-    """One run. Iterate it for its Rounds; afterwards `stop` says why it ended. Breaking off or `close()` frees the caches."""
+    """One run. Iterate it for its Rounds; then `stop` says why it ended. Its caches are freed at the end, and by `close()` of the iterator."""
 
     def __init__(self, target: Target, proposer: Proposer, prompt: Sequence[int], options: Options,
                  text: Text | NoText | None = None, costs: dict[str, Any] | None = None) -> None:
-        """Raises UserError for an empty prompt, ids outside the vocabulary, a prompt that fills the context, or a tree under `block`."""
+        """costs: of core.measuring.costs, for draft length `auto`. Raises UserError for an empty prompt, ids outside the vocabulary, a prompt
+        that fills the context, or a tree with verify="block"."""
         self.target, self.proposer, self.options, self.text = target, proposer, options, text or NoText()
         self.tokens = list(prompt)
         self.prompt_len = len(self.tokens)
@@ -123,27 +125,28 @@ class Decoding:
         try:
             if not self.limit:
                 self.stop = "length"
-            waiting = None
+            launched = None
             while self.stop is None:
-                in_flight = waiting or self._launch()
+                in_flight = launched or self._launch()
                 result, count = self._collect(in_flight)
-                waiting = self._launch() if self.ahead and self.stop is None else None
+                launched = self._launch() if self.ahead and self.stop is None else None
                 yield self._finish(in_flight, result, count)
         finally:
             self.stop = self.stop or "cancelled"
             self.close()
 
     def close(self) -> None:
+        """Free the caches of the run."""
         self.proposer.end()
         self.ctx.give_back()
 
     @torch.inference_mode()
     def _launch(self) -> InFlightRound:
-        """Give the device all the work of a round: the draft, the target's pass, verification, the copy to the host."""
+        """Queue all the work of a round on the device: the draft, the target's pass, verification, the copy to the host."""
         launched, ctx = self.clock.now, self.ctx
         with self.clock.running():
             m0 = mark(ctx.device)
-            left = self.limit - len(self.new_tokens) - 1        # the target adds one token of its own
+            left = self.limit - len(self.new_tokens) - 1        # besides the one token that the target adds
             k = min(self.proposer.levels or self.length.next(), left) if self.index else 0
             draft = self.proposer.propose(ctx, k) if k > 0 else None
             if draft is None:
@@ -158,22 +161,22 @@ class Decoding:
                                  start_copy(flat, layout), (m0, m1, m2), launched)
 
     def _verify(self, draft: Draft, uncached: Tensor, u: Tensor | None) -> tuple[tuple, Mark]:
-        """What `Verification` returns, and the moment behind the target's pass."""
+        """What `Verification` returns, and a mark at the end of the target's pass."""
         ctx, options = self.ctx, self.options
         verification = Verification(self.proposer.target_pass(self.target), ctx.sampling_ctx, draft.levels, options.verify,
                                     options.typical_epsilon, options.typical_delta)
         if self.runner.mode is None:
             tree, logits, hidden_states = verification.forward(ctx.cache, uncached, draft)
-            behind = mark(ctx.device)
-            return (*verification.accept(draft, tree, logits, u, ctx.seen), *hidden_states), behind
+            end = mark(ctx.device)
+            return (*verification.accept(draft, tree, logits, u, ctx.seen), *hidden_states), end
         out = self.runner.run(verification, ctx.cache, len(uncached) + len(draft), uncached, u, ctx.seen, *draft.tensors(), capture=self.index > 0)
-        return out, mark(ctx.device)            # captured, the pass cannot be told from what follows it
+        return out, mark(ctx.device)            # a captured call cannot be timed in parts: the mark is at the end of the whole verification
 
     @torch.inference_mode()
     def _collect(self, in_flight: InFlightRound) -> tuple[RoundResult, int]:
-        """Wait for a round's facts and make everything ready for the next one. Returns them, and how many tokens the round emits.
+        """Wait for a round's result and update tokens, caches and proposer for the next one. Returns the result and how many tokens it emits.
 
-        Raises EnvironmentFailure where logits are not finite numbers.
+        Raises EnvironmentFailure if logits are not finite.
         """
         ctx = self.ctx
         with self.clock.running():
@@ -188,33 +191,33 @@ class Decoding:
             if ctx.seen is not None:
                 ctx.seen.index_fill_(0, to_device(ids[:count], ctx.device), True)
             self.length.observe(max(result.levels, default=0), len(result.path))
-            self._keep(in_flight, result.path)
+            self._roll_back(in_flight, result.path)
         return result, count
 
     def _finish(self, in_flight: InFlightRound, result: RoundResult, count: int) -> Round:
-        """The record of a round: texts, tables and times."""
+        """Write the record of a round: texts, tables and times."""
         with self.clock.running():
             result.write(in_flight.round, count, self.options.sampling.greedy, self.options.record, self.text.piece)
         self.clock.finish(in_flight.round, in_flight.launched, in_flight.marks)
         return in_flight.round
 
-    def _keep(self, in_flight: InFlightRound, path: list[int]) -> None:
-        """Make the cache hold all tokens but the last, and hand the proposer the accepted path."""
+    def _roll_back(self, in_flight: InFlightRound, path: list[int]) -> None:
+        """Roll the target's cache back to all tokens but the last, and let the proposer observe the accepted path."""
         ctx, n, uncached, drafted = self.ctx, len(path), in_flight.uncached, in_flight.drafted
         start = ctx.cache.length - uncached - len(drafted)
-        straight = path == list(range(n))
-        if not straight:
+        prefix = path == list(range(n))             # so it is in a chain, and the accepted entries are already in place
+        if not prefix:
             accepted = to_device(path, ctx.device)
             ctx.cache.gather(start + uncached, accepted)
         ctx.cache.truncate(min(ctx.cache.length, len(self.tokens) - 1))
         if self.stop is None:
-            ctx.new_ids = torch.cat([drafted[:n] if straight else drafted.index_select(0, accepted), in_flight.next_id])
-            ctx.hidden_states = {layer: x[:uncached + n] if straight else torch.cat([x[:uncached], x[uncached:].index_select(0, accepted)])
-                          for layer, x in in_flight.hidden_states.items()}
+            ctx.new_ids = torch.cat([drafted[:n] if prefix else drafted.index_select(0, accepted), in_flight.next_id])
+            ctx.hidden_states = {layer: x[:uncached + n] if prefix else torch.cat([x[:uncached], x[uncached:].index_select(0, accepted)])
+                                 for layer, x in in_flight.hidden_states.items()}
             self.proposer.observe(ctx, path)
 
     def _cut(self, emitted: list[int]) -> int:
-        """How many of the ids stay: none behind the first EOS, stop string or the limit. Sets `stop`."""
+        """How many of the ids are emitted: up to the first EOS, the end of a stop string, or the limit. Sets `stop`."""
         so_far = len(self.new_tokens)
         for i, token in enumerate(emitted, 1):
             if token in self.target.eos_ids and not self.options.ignore_eos:

@@ -1,4 +1,4 @@
-"""A round's result on the host: the accepted path and the next token at once, the record later."""
+"""A round's result on the host: the accepted path and the next token, and from them its record."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,19 +11,19 @@ from core.trace import Drafted, Emitted, Round
 
 @dataclass(frozen=True)
 class RoundResult:
-    """The fetched facts of a round (core.decoding.verification), by drafted node."""
+    """The result of a round, by drafted node. host: the facts that Verification.accept packed, copied to the host."""
     host: Host
     tokens: list[int]
     parents: list[int]
-    levels: list[int]           # 1 = behind the root
-    path: list[int]             # accepted nodes, in order
-    last: int                   # the token that the target added
-    at: int                     # the position it was drawn at: 0 the root, i + 1 behind node i
-    recovered: bool             # whether it replaces a rejected one
+    levels: list[int]           # depth of each node, 1 = child of the root
+    path: list[int]             # the accepted nodes, from the root down
+    last: int                   # the recovered, bonus or plain token
+    at: int                     # position that it was drawn at: 0 = root, i + 1 = after node i
+    recovered: bool             # whether it replaces a rejected token
 
     @classmethod
     def of(cls, host: Host, block: bool) -> RoundResult:
-        """block: the whole draft is tested at once, so that a token drawn before its end replaces a rejected rest."""
+        """block: the draft was verified as a whole (block verification), so a next token drawn before its end is a recovered one."""
         tokens = [int(t) for t in host["tokens"]]
         n = len(tokens)
         parents = [int(x) for x in host["parents"]] if "parents" in host else list(range(-1, n - 1))
@@ -36,19 +36,19 @@ class RoundResult:
 
     @property
     def ids(self) -> list[int]:
-        """The tokens of the round, before anything is cut at an end."""
+        """The tokens that the round gives, before they are cut at EOS, a stop string or the limit."""
         return [*(self.tokens[i] for i in self.path), self.last]
 
     def write(self, round_: Round, count: int, greedy: bool, recorded: bool, piece: Callable[[int], str]) -> None:
-        """Fill `round_`: its first `count` tokens, its draft and, if `recorded`, its tables."""
+        """Fill `round_` with its first `count` tokens, its draft and, if `recorded`, its tables. piece: token id -> text."""
         host, n = self.host, len(self.tokens)
         kinds = ["accepted"] * len(self.path) + ["plain" if not n else "recovered" if self.recovered else "bonus"]
         round_.emitted = [Emitted(t, piece(t), kind) for t, kind in zip(self.ids[:count], kinds)]
-        # what was drafted behind the end of the output never mattered: it leaves the record and every count
+        # tokens drafted after the end of the output are left out of the record and of every count
         ended = count <= len(self.path)
-        keep = [i for i in range(n) if not ended or self.levels[i] <= count]
-        place = {old: new for new, old in enumerate(keep)} | {-1: -1}
-        for i in keep:
+        shown = [i for i in range(n) if not ended or self.levels[i] <= count]
+        place = {old: new for new, old in enumerate(shown)} | {-1: -1}
+        for i in shown:
             verdict = "accepted" if host["accepted"][i] else "rejected" if host["tested"][i] else "not_reached"
             round_.drafted.append(Drafted(self.tokens[i], piece(self.tokens[i]), place[self.parents[i]], host["p"][i], host["q"][i],
                                           None if greedy else host["u"][i], host["acceptance_prob"][i], verdict))

@@ -1,7 +1,7 @@
-"""The recorder: both distributions at every position of a pass, cut to the likeliest ids; as tensors first, as trace tables after the transfer.
+"""The recorder: p and q at every position of a pass, cut to the likeliest ids. `capture` gathers tensors, `tables` makes trace tables of them.
 
-Position 0 of a pass is the root (the last emitted token), position i + 1 stands behind drafted node i. Everything about the draft
-is kept per node, so that chains and trees need one code.
+Position 0 is the root (the last emitted token), position i + 1 comes after drafted node i. What concerns the draft is stored by node, so
+that chains and trees need the same code.
 """
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from torch import Tensor
 
 from core.trace import Table
 
-TOP = 10
-BLOCK = 128
+TOP = 10        # ids listed of each distribution
+BLOCK = 128     # ids a block in top_ids
 Host = dict[str, list]
 
 
 def top_ids(scored: Tensor, n: int = TOP) -> Tensor:
-    """Ids of the n largest of [rows, V], largest first. A row's n largest lie in the n blocks with the largest maxima."""
+    """Ids [rows, n] of the n largest of [rows, V], largest first. They lie in the n blocks with the largest maxima, so only these are searched."""
     rows, size = scored.shape
     n = min(n, size)
     if size <= 4 * BLOCK * n:
@@ -37,10 +37,10 @@ def top_ids(scored: Tensor, n: int = TOP) -> Tensor:
 
 def capture(p: Tensor, scored: Tensor, logits: Tensor, q: Tensor | None, q_scored: Tensor | None, q_logits: Tensor | None, drafted: Tensor,
             parents: Tensor | None, residual: Tensor) -> dict[str, Tensor]:
-    """Everything the tables need of one pass, nothing waited for.
+    """All values of one pass that the tables need, as tensors on the device; does not wait.
 
-    p, scored, logits [N+1, V]; drafted [N]; parents [N] or None. q [N, V] or None (one-hot: the node arrays say it all); q_scored,
-    q_logits [N, V], or None where the draft has none: its penalised and its raw logits.
+    p, scored, logits [N+1, V]: the target's distributions, penalised and raw logits; drafted [N]; parents [N], None for a chain; residual
+    [V]. q, q_scored, q_logits [N, V]: the same of the draft; q None where it is one-hot, the others None where it has no logits.
     """
     n = drafted.shape[0]
     ids = top_ids(scored)
@@ -51,7 +51,7 @@ def capture(p: Tensor, scored: Tensor, logits: Tensor, q: Tensor | None, q_score
     p_here, logits_here, own = p[rows], logits[rows], drafted[:, None]
     out |= {"x_lp": logits_here.gather(1, own)[:, 0], "x_res": residual[drafted], "res": residual[ids]}
     if q is not None:
-        q_ids = top_ids(q if q_scored is None else q_scored)     # scores order also what a one-hot or cut-off q holds for equal
+        q_ids = top_ids(q if q_scored is None else q_scored)     # scores also order the ids to which a one-hot or truncated q gives 0
         out |= {"q_ids": q_ids, "q_q": q.gather(1, q_ids), "q_p": p_here.gather(1, q_ids), "q_lp": logits_here.gather(1, q_ids),
                 "q_res": residual[q_ids], "p_q": q.gather(1, ids[rows]), "overlap": torch.minimum(p_here, q).sum(-1)}
     if q is not None and q_logits is not None:
@@ -61,7 +61,7 @@ def capture(p: Tensor, scored: Tensor, logits: Tensor, q: Tensor | None, q_score
 
 def tables(host: Host, tokens: list[int], parents: list[int], p_x: list[float], q_x: list[float], resampled_at: int | None,
            text: Callable[[int], str]) -> list[Table]:
-    """Fetched `capture` of N nodes -> N + 1 tables. p_x, q_x: each node's own p and q; resampled_at: position or None."""
+    """The values of `capture` for N nodes -> N + 1 tables. p_x, q_x: each node's own p and q; resampled_at: position of the recovered token."""
     out = []
     for row in range(len(tokens) + 1):
         children = [i for i, parent in enumerate(parents) if parent == row - 1]
@@ -79,7 +79,7 @@ Entry = tuple[float, float, float, float, float]       # p, q, logit p, logit q,
 
 def _entries(host: Host, row: int, children: list[int], tokens: list[int], p_x: list[float], q_x: list[float]) -> dict[int, Entry]:
     """The union of p's list, of the first child's q list and of the drafted children at one position."""
-    none = -math.inf
+    none = -math.inf            # becomes null: this id has no such logit
     res = host.get("res", host["p"])[row]
     drawn, known = bool(children) and "q_ids" in host, bool(children) and "x_lq" in host
     first = children[0] if children else 0
@@ -101,18 +101,19 @@ def _entries(host: Host, row: int, children: list[int], tokens: list[int], p_x: 
 def _table(after: int, ids: list[int], rows: list[Entry], overlap: float | None, known: bool, resampled: bool,
            text: Callable[[int], str]) -> Table:
     p, q, logit_p, logit_q, residual = (list(column) for column in zip(*rows))
-    there = overlap is not None
-    others = {"p": _rest(p), "q": _rest(q) if there else None, "residual": _rest(residual) if resampled else None,
-              "overlap": short(max(0.0, overlap - sum(map(min, p, q)))) if there else None}
-    return Table(after=after, ids=ids, texts=[text(t) for t in ids], p=[short(x) for x in p], q=[short(x) for x in q] if there else None,
+    drafted = overlap is not None           # whether anything was drafted at this position
+    others = {"p": _rest(p), "q": _rest(q) if drafted else None, "residual": _rest(residual) if resampled else None,
+              "overlap": short(max(0.0, overlap - sum(map(min, p, q)))) if drafted else None}
+    return Table(after=after, ids=ids, texts=[text(t) for t in ids], p=[short(x) for x in p], q=[short(x) for x in q] if drafted else None,
                  residual=[short(x) for x in residual] if resampled else None, logit_p=[short(x) for x in logit_p],
-                 logit_q=[short(x) for x in logit_q] if there and known else None, overlap=short(overlap) if there else None, others=others)
+                 logit_q=[short(x) for x in logit_q] if drafted and known else None, overlap=short(overlap) if drafted else None, others=others)
 
 
 def _rest(listed: list[float]) -> float | None:
+    """The probability of all ids that are not listed."""
     return short(max(0.0, 1 - sum(listed)))
 
 
 def short(x: float) -> float | None:
-    """Six significant digits keep a trace small; what is not a number in JSON (-inf: an id the draft cannot emit) is None."""
+    """Six significant digits, to keep a trace small; None for -inf (an id that the draft cannot propose) and NaN, which JSON lacks."""
     return float(f"{x:.6g}") if math.isfinite(x) else None

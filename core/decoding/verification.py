@@ -1,4 +1,4 @@
-"""The tensor half of a round: target pass, distributions, accepted tokens, next token. Nothing here waits for the device."""
+"""The part of a round that runs on the device: target pass, distributions, accepted tokens, next token. It never waits for the device."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from core.sampling.tree import Tree
 
 @dataclass(frozen=True)
 class Verification:
-    """A captured function (core.models.graphs). levels: of a drafted tree, 0 = a chain."""
+    """A captured function (core.models.graphs). levels: of a drafted tree, 0 = a chain; epsilon, delta: of `typical`."""
     target_pass: Callable
     sampling_ctx: SamplingContext
     levels: int = 0
@@ -26,16 +26,16 @@ class Verification:
     delta: float = 0.0
 
     def __call__(self, cache: KVCache | GraphCacheView, uncached: Tensor, u: Tensor | None, seen: Tensor | None, *draft: Tensor | None) -> tuple:
-        """uncached [m] ids that the target has not read, u [N+1], seen [V] bool, draft: Draft.tensors of N tokens.
+        """uncached [m] ids, u [N+1] or None (greedy), seen [V] bool or None, draft: Draft.tensors of N tokens.
 
-        Returns (packed facts, their layout, next id [1], hidden states [m+N, H] of each aux layer ...).
+        Returns (packed facts, their layout, next id [1], hidden states [m+N, H] of each aux layer, ...).
         """
         drafted = Draft.of(draft, self.levels)
         tree, logits, hidden_states = self.forward(cache, uncached, drafted)
         return *self.accept(drafted, tree, logits, u, seen), *hidden_states
 
     def forward(self, cache: KVCache | GraphCacheView, uncached: Tensor, draft: Draft) -> tuple[Tree | None, Tensor, list[Tensor]]:
-        """The target's pass -> (tree, logits [N+1, V], hidden states)."""
+        """The target's pass -> (tree or None, logits [N+1, V], hidden states of each aux layer)."""
         tree = Tree.of(draft.parents, self.levels) if draft.parents is not None else None
         shape = tree.pass_shape(len(uncached)) if tree is not None else None
         logits, hidden_states = self.target_pass(cache, torch.cat([uncached, draft.tokens]), len(draft) + 1, shape, draft.reused)
@@ -43,13 +43,13 @@ class Verification:
 
     def accept(self, draft: Draft, tree: Tree | None, logits: Tensor, u: Tensor | None,
                seen: Tensor | None) -> tuple[Tensor, host_copy.Layout, Tensor]:
-        """Both distributions, the accepted tokens, the next one, and all that the record keeps of them."""
+        """Verify the draft -> (all facts for the record, packed for one copy to the host; their layout; next id [1])."""
         n, tokens, q, sampling = len(draft), draft.tokens, draft.q, self.sampling_ctx.sampling
         before = None if seen is None else probs.seen_before(seen, tokens, tree)
         scored = probs.scores(logits, sampling, before)
         p = probs.probabilities(scored, sampling)
         if u is None:
-            u = torch.full((n + 1,), 0.5, dtype=torch.float64, device=tokens.device)
+            u = torch.full((n + 1,), 0.5, dtype=torch.float64, device=tokens.device)          # greedy: p is one-hot, so u decides nothing
         result = self._verify(p, draft, tree, u)
         own, rows = tokens[:, None], slice(0, n) if tree is None else tree.parents + 1
         facts = {"tokens": tokens, "accepted": result.accepted, "tested": result.tested, "u": u[:n], "acceptance_prob": result.acceptance_prob,

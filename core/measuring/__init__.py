@@ -1,1 +1,1 @@
-"""Measured costs of this machine, counts over a run's rounds, and the closed-form speed-up."""
+"""Costs measured on this machine, statistics of a run's rounds, and the closed-form speed-up."""

@@ -1,4 +1,4 @@
-"""Measured costs of this machine: the number of threads to use, a target pass over k tokens, a draft step. Seconds, medians."""
+"""Measures this machine's costs: seconds of a target pass over k tokens and of a draft step (medians), and the best number of threads."""
 from __future__ import annotations
 
 import os
@@ -16,12 +16,12 @@ from core.models.graphs import GraphRunner
 from core.models.target import Target, graph_runner
 from core.sampling.probs import Sampling
 
-CONTEXT = 64        # tokens in the cache while measuring: short, as in most demonstrations
-GAIN = 0.9          # more threads must save at least 10 %: threads that spin cost more than they give when cores are shared
+CONTEXT = 64        # tokens in the cache while measuring
+GAIN = 0.9          # more threads are used only if they save at least 10 %: on shared cores they can cost more than they save
 
 
 def choose_threads(target: Target, spare: int = 0) -> int:
-    """Try 1, 2, 4, ... threads, keep `spare` cores free, set and return the cheapest. Does nothing on a GPU."""
+    """Time 1, 2, 4, ... threads (all cores but `spare` at most); set and return the fastest number. Changes nothing with a GPU."""
     if target.device.type != "cpu":
         return torch.get_num_threads()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -39,31 +39,31 @@ def choose_threads(target: Target, spare: int = 0) -> int:
 
 def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
             repeats: int = 5, runner: GraphRunner | None = None) -> dict[str, Any]:
-    """Costs for the trace: plain_step_s, verify_s {k: s}, draft_step_s (None where nothing is drafted).
+    """Costs for the trace, in seconds: plain_step_s, verify_s {tokens of the pass: s}, draft_step_s (None if nothing is drafted).
 
-    verify: `verify_s` of an earlier measurement of this target, which is the same for every method. runner: the run's; a captured
-    pass costs something else than a direct one.
+    verify: `verify_s` measured before on this target; it is the same for every method. runner: the run's, since captured passes and
+    direct ones take different times.
     """
     verify = verify or {str(k): s for k, s in passes(target, lengths, repeats, runner).items()}
     return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats, runner=runner)}
 
 
 def calibrate(target: Target, repeats: int = 5) -> dict[str, Any]:
-    """What decides whether speculation pays here: seconds of a pass over 1, 2, 4, ... 32 tokens, weights in bytes, memory speed."""
+    """What decides whether speculation pays here: pass_s (seconds over 1, 2, 4, ... 32 tokens), bytes of weights, bytes per second of memory."""
     lengths = [k for k in (1, 2, 4, 8, 16, 32) if k < target.max_positions]
     return {"pass_s": {str(k): s for k, s in passes(target, lengths, repeats).items()}, "weights_bytes": weights_bytes(target),
             "memory_bytes_per_s": memory_speed(target.device), "threads": torch.get_num_threads(), "device": str(target.device)}
 
 
 def weights_bytes(target: Target) -> int:
-    """Bytes of the weights that one pass reads."""
+    """Bytes of all weights, which one pass reads once."""
     modules = list(target.model.modules())
     packed = sum(getattr(m, "packed_bytes", 0) for m in modules)
     return packed + sum(p.nbytes for p in target.model.parameters())
 
 
 def memory_speed(device: torch.device, size: int = 256 << 20) -> float:
-    """Bytes per second that reading reaches: the sum of a block larger than the caches, best of three."""
+    """Bytes per second that this device reads from memory: the sum of a tensor larger than its caches, best of three."""
     block = torch.ones(size // 4, dtype=torch.float32, device=device)
     best = float("inf")
     for _ in range(3):
@@ -72,13 +72,13 @@ def memory_speed(device: torch.device, size: int = 256 << 20) -> float:
 
 
 def pass_seconds(target: Target, k: int, repeats: int) -> float:
-    """Median seconds of one pass over k tokens behind CONTEXT cached ones, logits of all k included."""
+    """Median seconds of one pass over k tokens after CONTEXT cached ones, with the logits of all k."""
     return passes(target, (k,), repeats)[k]
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A captured function: one target pass, the logits of all its k tokens."""
+    """A captured function: one target pass over k tokens with all their logits."""
     target: Target
     k: int
 
@@ -88,8 +88,8 @@ class Pass:
 
 @torch.inference_mode()
 def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRunner | None = None) -> dict[int, float]:
-    """Median seconds of a pass for each length that the target's context holds, measured in turn: a busy moment of the machine then hits
-    all lengths alike."""
+    """Median seconds of a pass over each number of tokens that the target's context holds, measured in turns, so that a busy moment of the
+    machine affects all alike."""
     runner = runner or graph_runner(target, None)
     lengths = [k for k in lengths if k <= target.max_positions]
     longest = max(lengths)
@@ -100,7 +100,7 @@ def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRu
         target.verify(torch.zeros(length, dtype=torch.long, device=target.device), cache, 1)
     ids = torch.zeros(longest, dtype=torch.long, device=target.device)
     times: dict[int, list[float]] = {k: [] for k in lengths}
-    warm = 1 + runner.direct_first                   # the first of each warms up, a second one captures
+    warm = 1 + runner.direct_first                   # the first pass of each length warms up; direct ones come before a capture
     for n in range(warm + repeats):
         for k, spent in times.items():
             seconds = _timed(lambda k=k: runner.run(Pass(target, k), cache, k, ids[:k]), target.device)
@@ -113,7 +113,7 @@ def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRu
 
 @torch.inference_mode()
 def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, runner: GraphRunner | None = None) -> float | None:
-    """Median seconds a drafted token costs, drafting k at a time behind CONTEXT tokens."""
+    """Median seconds per drafted token (in a tree: per level) when k are drafted after CONTEXT tokens; None if the proposer drafts nothing."""
     proposer = proposer.costly
     room = min(target.max_positions, proposer.max_positions or target.max_positions)
     length = min(CONTEXT, room - k)
@@ -128,13 +128,13 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, 
     proposer.begin(ctx)
     try:
         proposer.observe(ctx, [])
-        first = proposer.propose(ctx, k)        # reads the context once; afterwards only the draft steps remain
+        first = proposer.propose(ctx, k)        # this one also reads the context; the later, timed ones do not
         if first is None or not len(first):
             return None
-        ctx.hidden_states = {aux_layer: rows[-1:] for aux_layer, rows in ctx.hidden_states.items()}
+        ctx.hidden_states = {layer: rows[-1:] for layer, rows in ctx.hidden_states.items()}
 
         def once() -> None:
-            proposer.observe(ctx, [])           # as if the last token had just been emitted: one token to read, then k - 1 of its own
+            proposer.observe(ctx, [])           # as after a round that emitted the last token: it reads one token, then k - 1 drafted ones
             proposer.propose(ctx, k)
 
         for _ in range(runner.direct_first):
@@ -151,6 +151,7 @@ def _median(once: Callable[[], object], repeats: int, device: torch.device) -> f
 
 
 def synchronize(device: torch.device) -> None:
+    """Wait until a GPU has done all its work; nothing on a CPU."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 

@@ -1,4 +1,4 @@
-"""What a run came to: counters, rates with their denominators, times, memory."""
+"""Statistics of a run: counts, rates and their denominators, times, peak memory."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from core.trace import Round, Totals
 
 
 def depths(round_: Round) -> list[int]:
-    """Depth of each drafted token, 0 first; in a chain its index."""
+    """Depth of each drafted token, 0 for the root's children; in a chain its index."""
     out: list[int] = []
     for d in round_.drafted:
         out.append(0 if d.parent < 0 else out[d.parent] + 1)
@@ -19,10 +19,10 @@ def depths(round_: Round) -> list[int]:
 
 
 def totals(rounds: Sequence[Round], text: str, stop: str, peak_memory_bytes: int | None) -> Totals:
-    """Rounds of one run -> Totals. Drafted counts a tree's levels: a round can accept at most one token of each; tested counts tokens."""
+    """Rounds of one run -> Totals. `drafted` counts a tree's levels, since a round accepts at most one node a level; `tested` counts nodes."""
     out = Totals(text=text, stop=stop, rounds=len(rounds), peak_memory_bytes=peak_memory_bytes)
-    offered: list[int] = []
-    kept: list[int] = []
+    drafted_at: list[int] = []          # by position: rounds that drafted it
+    accepted_at: list[int] = []         # by position: rounds that accepted it
     emitted_by_drafting = drafting = 0
     for r in rounds:
         out.new_tokens += len(r.emitted)
@@ -36,14 +36,14 @@ def totals(rounds: Sequence[Round], text: str, stop: str, peak_memory_bytes: int
         out.tested += accepted + rejected
         drafting += 1
         emitted_by_drafting += len(r.emitted)
-        offered += [0] * (levels - len(offered))
-        kept += [0] * (levels - len(kept))
+        drafted_at += [0] * (levels - len(drafted_at))
+        accepted_at += [0] * (levels - len(accepted_at))
         for i in range(levels):
-            offered[i] += 1
-            kept[i] += i < accepted
+            drafted_at[i] += 1
+            accepted_at[i] += i < accepted
     out.acceptance_rate = out.accepted / out.drafted if out.drafted else None
     out.tested_rate = out.accepted / out.tested if out.tested else None
-    out.acceptance_by_position = [k / o for k, o in zip(kept, offered)]
+    out.acceptance_by_position = [a / d for a, d in zip(accepted_at, drafted_at)]
     out.tokens_per_round = emitted_by_drafting / drafting if drafting else None
     if rounds:
         out.ttft_s = rounds[0].elapsed_s
@@ -60,7 +60,7 @@ def plain_record(rounds: Sequence[Round]) -> dict[str, Any]:
 
 
 class PeakMemory:
-    """Highest memory use since it was made: the GPU's allocations, else this process's resident set; None where neither can be reset."""
+    """Peak memory use since this object was made: the GPU's allocations, or this process's resident set; None if that cannot be reset."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -69,7 +69,7 @@ class PeakMemory:
             torch.cuda.reset_peak_memory_stats(device)
         else:
             try:
-                Path("/proc/self/clear_refs").write_text("5")       # Linux: forget the high-water mark, which otherwise never falls
+                Path("/proc/self/clear_refs").write_text("5")       # Linux: reset the peak, which otherwise never falls
             except OSError:
                 self.known = False
 

@@ -1,4 +1,4 @@
-"""`specscope bench`: the figures this project promises, measured in one process on this machine. Ratios, not seconds, are the result."""
+"""`specscope bench`: this machine's figures, measured in one process. They are ratios wherever possible, since seconds vary with the machine."""
 from __future__ import annotations
 
 import gc
@@ -21,7 +21,7 @@ REPEATS = 3
 
 
 def bench(pair: Pair, report: Callable[[str], None] = lambda m: None) -> dict[str, Any]:
-    """Medians of REPEATS interleaved runs: plain against transformers' generate, a pass over k tokens, the recorder's share, memory."""
+    """Medians of interleaved runs: plain decoding against transformers' generate, a pass over k tokens, the recorder's cost, capture, memory."""
     ids = pair.text.chat(prompts.examples()["chat"], None)
     result: dict[str, Any] = {"threads": torch.get_num_threads(), "dtype": str(pair.target.dtype)}
     folder = embedded_folder(pair)
@@ -67,8 +67,8 @@ def _recorder(pair: Pair, ids: list[int]) -> dict[str, Any]:
 
 
 def _captured(pair: Pair, ids: list[int]) -> dict[str, Any]:
-    """A round through core.models.graphs against direct calls: CUDA graphs, on a CPU the static buffers that stand for them. Seconds a round,
-    not a run: in bf16 the two may write different texts, which take different numbers of rounds."""
+    """A captured round (core.models.graphs; on a CPU with static buffers) against a direct one. Seconds per round, not per run: in
+    bf16 the two runs may write different texts, which take different numbers of rounds."""
     method = registry.get("draft" if "draft" in pair.drafts else "plain")
     rounds: dict[bool, int] = {}
 
@@ -85,7 +85,7 @@ def _captured(pair: Pair, ids: list[int]) -> dict[str, Any]:
 
 
 def _interleaved(a: Callable[[], Any], b: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, float]:
-    """Median seconds of each, run in turn after a warm-up of both."""
+    """Median seconds of a and of b, run in turns after a warm-up of both."""
     times: tuple[list[float], list[float]] = ([], [])
     for n in range(repeats + 1):
         for act, spent in zip((a, b), times):
@@ -98,6 +98,7 @@ def _interleaved(a: Callable[[], Any], b: Callable[[], Any], repeats: int = REPE
 
 
 def table(result: dict[str, Any]) -> str:
+    """The result of `bench` as text."""
     lines = [f"{result['threads']} threads, {result['dtype']}"]
     if "plain_over_transformers" in result:
         lines.append(f"plain decoding {result['plain_tokens_per_s']:.1f} tokens/s, transformers' generate {result['transformers_tokens_per_s']:.1f}: "
@@ -105,7 +106,7 @@ def table(result: dict[str, Any]) -> str:
     lines.append("one target pass over k tokens: " + ", ".join(f"k={k} {ms:.1f} ms" for k, ms in result["pass_ms"].items()))
     lines.append(f"verifying 5 tokens costs {result['pass_5_over_1']:.2f}x of verifying 1")
     lines.append(f"recording the trace ({result['recorder_method']}) costs {result['recorder_share']:+.1%}")
-    lines.append(f"through captured regions ({result['captured_method']}) a round takes {result['captured_over_direct']:.2f}x of direct calls")
+    lines.append(f"through captured functions ({result['captured_method']}) a round takes {result['captured_over_direct']:.2f}x of direct calls")
     if result["peak_memory_bytes"]:
         lines.append(f"peak memory {result['peak_memory_bytes'] / 2 ** 20:.0f} MiB")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Plain and speculative decoding, interleaved, on the same work: both ignore EOS and stop strings and emit exactly n tokens."""
+"""`specscope compare`: plain and speculative decoding of the same work, interleaved. Both ignore EOS and stop strings and emit n tokens."""
 from __future__ import annotations
 
 import gc
@@ -19,22 +19,22 @@ from core.models.target import graph_runner
 from core.runs.runner import Request, facts
 from core.trace import Round, Totals
 
-WARM_UP = 8     # tokens of each method before anything is timed
+WARM_UP = 8     # tokens that each method decodes before anything is timed
 
 
 @dataclass(frozen=True)
 class Output:
-    """What one decode gave."""
+    """The output of one decode."""
     rounds: list[Round]
     ids: list[int]
     text: str
 
 
 class Work:
-    """The same decode for several methods: each with its proposer and measured costs."""
+    """One decode task for several methods, with each method's proposer and measured costs."""
 
     def __init__(self, pair: Pair, request: Request, chosen: Sequence[Method]) -> None:
-        """Raises UserError where the context is too short for the work."""
+        """Raises UserError if prompt and new tokens do not fit the context, or for settings out of range."""
         self.pair, self.ids = pair, request.ids(pair)
         self.options = options = replace(request.options, ignore_eos=True, stop=(), record=False)
         if options.max_new_tokens < 1 or len(self.ids) + options.max_new_tokens > pair.target.max_positions:
@@ -51,13 +51,14 @@ class Work:
             self.costs[method.name] = costs.measure(pair.target, proposer, passes, runner=self.runner) if method.drafts else {}
 
     def decode(self, name: str, options: Options | None = None) -> Output:
+        """Decode once with a method, as if it had not run before."""
         gc.collect()
         self.proposers[name].forget()
         decoding = Decoding(self.pair.target, self.proposers[name], self.ids, options or self.options, self.pair.text, self.costs[name])
         return Output(list(decoding), decoding.new_tokens, decoding.output_text)
 
     def warm_up(self, name: str) -> None:
-        """Captured: the whole work, since no graph may be made while the clock runs."""
+        """A few tokens; where calls are captured, the whole work, so that no graph is made while the clock runs."""
         short = self.options if self.runner.mode else replace(self.options, max_new_tokens=min(WARM_UP, self.options.max_new_tokens))
         for _ in range(1 + self.runner.direct_first):
             self.decode(name, short)
@@ -65,9 +66,9 @@ class Work:
 
 def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3,
             report: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
-    """The record that `compare --json` writes. ratio = sum of plain seconds / sum of the method's, spread = lowest and highest repeat.
+    """The record that `compare --json` writes. ratio = sum of plain seconds / sum of the method's; spread = its lowest and highest repeat.
 
-    Raises UserError where the context is too short for the work, a method is unknown or repeats < 1.
+    Raises UserError if prompt and new tokens do not fit the context, a method is unknown or repeats < 1.
     """
     if repeats < 1:
         raise UserError(f"--repeats must be at least 1, not {repeats}.")
@@ -90,7 +91,7 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
 
 def _interleaved(work: Work, names: Sequence[str], repeats: int,
                  report: Callable[[str], None]) -> tuple[dict[str, list[Totals]], dict[str, Output]]:
-    """Totals of every repeat and the last output, by method; the methods take turns, so that a busy moment meets them all."""
+    """Totals of every repeat and the last output, by method. The methods take turns, so that a busy moment of the machine affects all."""
     for name in names:
         report(f"warming up {name}")
         work.warm_up(name)
@@ -117,9 +118,9 @@ def _median(runs: list[Totals]) -> Totals:
 
 @torch.inference_mode()
 def first_difference(pair: Pair, prompt: list[int], plain: list[int], other: list[int]) -> dict[str, Any] | None:
-    """Where two outputs part, and by how little: the gap between the target's two best logits there. None if they are the same.
+    """The position of the first difference of two outputs, and the gap between the target's two best logits there; None if they are equal.
 
-    A gap near the dtype's rounding is a tie that a pass over 1 and a pass over k + 1 tokens round differently, not a wrong decision.
+    A gap near the dtype's rounding error is a tie, which passes over 1 and over k + 1 tokens may round differently, and no fault.
     """
     at = next((i for i, (a, b) in enumerate(zip(plain, other)) if a != b), None)
     if at is None:

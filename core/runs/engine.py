@@ -1,4 +1,4 @@
-"""What the page talks to: loads in the background, says how far it is, decodes one request at a time as NDJSON lines."""
+"""The page's interface to core: loads a pair in the background, reports progress, decodes one request at a time as NDJSON lines."""
 from __future__ import annotations
 
 import threading
@@ -17,23 +17,25 @@ TIME_LIMIT = 60.0       # seconds a visitor's run may take, plain decoding inclu
 
 @dataclass(frozen=True)
 class EngineState:
+    """How far the engine is with loading."""
     phase: str                      # idle | downloading | loading | ready | failed
     progress: float | None          # 0..1, None = unknown
-    message: str                    # one sentence for the visitor
-    hub: bool = False               # whether the weights are the Hub's, other bits than the recorded runs'
+    message: str                    # one sentence for the user
+    hub: bool = False               # whether the weights are from the Hub, so not those of the recorded runs
 
 
 @dataclass(frozen=True)
 class MethodInfo:
+    """What the page knows of a method."""
     name: str
     label: str
-    settings: tuple[str, ...]       # names of what it reads of a request, its own settings last
+    settings: tuple[str, ...]       # names of the request's fields that it uses, its own settings last
     details: tuple[dict[str, Any], ...] = ()    # its own settings: name, flag, kind, default, help, low, high, choices
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run as the page asks for it; limits are checked by the page's own `limits` and again by core's Options."""
+    """One run as the page requests it. spec_ui.server.limits checks it first, core's Options again."""
     prompt: str
     method: str = "draft"
     draft_len: int | str = 4
@@ -42,13 +44,13 @@ class RunRequest:
     seed: int = 0
     max_new_tokens: int = 96
     baseline: bool = True
-    settings: dict[str, Any] = field(default_factory=dict)     # the method's own, checked by core
-    after_ids: tuple[int, ...] = ()     # a branch: output so far, as ids and as text behind them; decoding goes on from there
+    settings: dict[str, Any] = field(default_factory=dict)     # the method's own options, checked by core
+    after_ids: tuple[int, ...] = ()     # a branch: fixed output, as ids and as text after them; decoding continues from there
     after_text: str = ""
 
 
 class Engine:
-    """One pair, one decode at a time. Importing it costs nothing: torch is imported by the loading thread."""
+    """One pair, and one decode at a time. Importing this module is fast: only the loading thread imports torch."""
 
     def __init__(self, pair: str = "smollm2") -> None:
         self.pair_name = pair
@@ -56,16 +58,16 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._start = threading.Lock()
         self._busy = threading.Lock()
-        # PyTorch keeps some 8 MB for every thread that ever decoded, and Gradio gives each line of a stream to another one
+        # one thread decodes everything: PyTorch keeps some 8 MB for each thread that ever decoded, and Gradio asks for each line on another thread
         self._decoder = ThreadPoolExecutor(1, thread_name_prefix="specscope-decode")
         self._pair: Any = None
         self._threads = 1
         self._costs: dict[str, dict[str, Any]] = {}
         self._calibration: dict[str, Any] | None = None
-        self._known: list[MethodInfo] = _named()
+        self._known: list[MethodInfo] = _all_methods()
 
     def start(self) -> None:
-        """Begin loading in the background; a second call does nothing, after a failure it tries again."""
+        """Start loading in the background. A second call does nothing, or, after a failure, loads again."""
         with self._start:
             if self._thread is None or (not self._thread.is_alive() and self._state.phase == "failed"):
                 self._state = EngineState("loading", None, "The live model is loading…")
@@ -76,7 +78,7 @@ class Engine:
         return self._state
 
     def methods(self) -> list[MethodInfo]:
-        """The methods that can run: known in full once the model is loaded."""
+        """The methods that can run; all methods while the pair is not loaded."""
         return list(self._known)
 
     def _load(self) -> None:
@@ -87,7 +89,7 @@ class Engine:
             self._state = EngineState("ready", 1.0, "The live model is ready.", "pair" in self._pair.notes)
         except (UserError, EnvironmentFailure) as error:
             self._state = EngineState("failed", None, str(error))
-        except Exception as error:      # a thread has nobody above it: the page must learn of it all the same
+        except Exception as error:      # no caller would see an exception of this thread, so the state must tell the page
             from core.checkpoints import memory
             if memory.is_out(error):
                 self._state = EngineState("failed", None, "There is not enough memory for the live model; recorded runs still play.")
@@ -96,12 +98,12 @@ class Engine:
             raise
 
     def _open(self) -> Any:
-        """The pair, loaded and its passes measured."""
+        """Load the pair and measure its target's passes."""
         from core.checkpoints import load
         from core.measuring import costs
         from core.methods import registry
         pair = load.load(self.pair_name, progress=self._report)
-        self._threads = costs.choose_threads(pair.target, spare=1)      # the web server keeps a core of its own
+        self._threads = costs.choose_threads(pair.target, spare=1)      # the web server needs a core of its own
         self._report("Measuring the cost of a step on this machine…", None)
         self._costs["plain"] = costs.measure(pair.target, registry.get("plain").proposer(pair))
         return pair
@@ -113,10 +115,10 @@ class Engine:
     def calibration(self, redo: bool = False) -> dict[str, Any]:
         """Costs of this machine: pass_s {tokens: s}, weights_bytes, memory_bytes_per_s, draft_step_s {method: s or None}.
 
-        Measured once, again with `redo`, never while a run is on. Raises EnvironmentFailure while no model is ready.
+        Measured once, and again with `redo`, but never during a run. Raises EnvironmentFailure if no model is ready.
         """
         self._need_model()
-        with self._alone():
+        with self._exclusive():
             if self._calibration is None or redo:
                 self._calibration = self._decoder.submit(copy_context().run, self._calibrate).result()
             return self._calibration
@@ -130,7 +132,7 @@ class Engine:
         return costs.calibrate(self._pair.target) | {"draft_step_s": steps}
 
     def _cost(self, name: str) -> dict[str, Any]:
-        """Costs of a method: the target's passes are measured once (at load where that is allowed), its draft step when first asked for."""
+        """Costs of a method. The target's passes are measured once, at load if possible; the draft step at the first request."""
         if name not in self._costs:
             from core.measuring import costs
             from core.methods import registry
@@ -144,7 +146,8 @@ class Engine:
             raise EnvironmentFailure(f"The live model is not ready yet: {self._state.message}")
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _exclusive(self) -> Iterator[None]:
+        """One caller at a time. Raises EnvironmentFailure if another one is not done within TIME_LIMIT."""
         if not self._busy.acquire(timeout=TIME_LIMIT):
             raise EnvironmentFailure("Another run is still going on: try again in a minute.", "busy")
         try:
@@ -153,14 +156,14 @@ class Engine:
             self._busy.release()
 
     def stream(self, request: RunRequest) -> Iterator[str]:
-        """NDJSON lines: head, one a round, totals with plain null, then (baseline) totals again with plain measured;
-        in between now and then {"plain_progress": {"tokens": n}}, so that a visitor who leaves is noticed.
+        """NDJSON lines of a trace: head, one a round, totals with plain null, then (baseline) totals again with plain measured. While plain
+        decoding runs, {"plain_progress": {"tokens": n}} comes every 8 tokens, so that a user who leaves is noticed.
 
-        Closing the generator ends the run within one round and frees its caches. A run over TIME_LIMIT ends with stop "cancelled".
-        Raises UserError for a request that cannot run, EnvironmentFailure while no model is ready or another run is on.
+        Closing the generator ends the run within one round and frees its caches. A run longer than TIME_LIMIT ends with stop "cancelled".
+        Raises UserError for a request that cannot run, EnvironmentFailure if no model is ready or another run does not end.
         """
         self._need_model()
-        with self._alone():
+        with self._exclusive():
             lines = self._stream(request)
             try:
                 while line := self._decoder.submit(next, lines, None).result():
@@ -178,7 +181,7 @@ class Engine:
         from core.measuring import stats
         from core.runs.runner import Request, Run
         from core.sampling.probs import Sampling
-        torch.set_num_threads(self._threads)        # the setting belongs to the calling thread
+        torch.set_num_threads(self._threads)        # a setting of the calling thread
         options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
         run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings,
                                       after_ids=request.after_ids, after_text=request.after_text), self._cost(request.method))
@@ -215,6 +218,6 @@ def _info(method: Any) -> MethodInfo:
     return MethodInfo(method.name, method.label, names, details)
 
 
-def _named() -> list[MethodInfo]:
-    """All methods by name, before the model is there to say which of them it can run."""
+def _all_methods() -> list[MethodInfo]:
+    """All methods by name, for the time before the loaded pair decides which can run."""
     return [MethodInfo(name, label, () if name == "plain" else ("draft_len",)) for name, label in catalog.LABELS.items()]

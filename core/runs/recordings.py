@@ -1,4 +1,4 @@
-"""`specscope traces record`: make the shipped runs (assets/traces) anew from their list, assets/prompts/recordings.toml."""
+"""`specscope traces record`: records the shipped runs (assets/traces) again from their list, assets/prompts/recordings.toml."""
 from __future__ import annotations
 
 import sys
@@ -24,11 +24,12 @@ LIST = prompts.FILE.with_name("recordings.toml")
 
 
 def listed() -> list[dict[str, Any]]:
+    """The entries of the list: example, method and options of each run."""
     return tomllib.loads(LIST.read_text(encoding="utf-8"))["run"]
 
 
 def record(pair: Pair, out: Path, only: str | None = None, report: Callable[[str], None] = lambda m: None) -> list[Path]:
-    """Run and write <example>-<method>.json for every listed run that this pair can do. Raises UserError when nothing matches `only`."""
+    """Run every listed run that this pair can do and write OUT/<example>-<method>.json. Raises UserError if none is called `only`."""
     able = {m.name for m in registry.available(pair)}
     passes, written = None, []
     for entry in listed():
@@ -57,5 +58,6 @@ def record(pair: Pair, out: Path, only: str | None = None, report: Callable[[str
 
 
 def request_of(entry: dict[str, Any]) -> Request:
+    """The request of one entry of the list."""
     options = Options(entry.get("max_new_tokens", 96), entry.get("draft_len", 4), Sampling(entry.get("temperature", 0.0)), entry.get("seed", 0))
     return Request(prompts.examples()[entry["example"]], method=entry["method"], options=options, settings=entry.get("settings", {}))

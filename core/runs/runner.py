@@ -1,4 +1,4 @@
-"""A request -> a running, recorded decode. The command line, the page, benchmarks and tests all come through here."""
+"""Request -> Run: one recorded decode. The command line, the page and the recordings use it."""
 from __future__ import annotations
 
 import gc
@@ -30,12 +30,12 @@ class Request:
     raw: bool = False
     method: str = "draft"
     options: Options = field(default_factory=Options)
-    settings: dict[str, Any] = field(default_factory=dict)     # the method's own
-    after_ids: tuple[int, ...] = ()     # a branch: output that is already given, as ids ...
-    after_text: str = ""                # ... and as text behind them; decoding goes on from there
+    settings: dict[str, Any] = field(default_factory=dict)     # the method's own options
+    after_ids: tuple[int, ...] = ()     # a branch: output that is already fixed, as ids ...
+    after_text: str = ""                # ... and as text after them; decoding continues from there
 
     def ids(self, pair: Pair) -> list[int]:
-        """All ids that run before the first new token."""
+        """The prompt's ids, with those of a branch. Raises UserError if the prompt needs a tokenizer and there is none."""
         if self.prompt_ids is not None:
             ids = list(self.prompt_ids)
         else:
@@ -44,13 +44,16 @@ class Request:
 
 
 class Run:
-    """One recorded run: `rounds()` to drive it, then `totals`. `facts` is the trace's `run`."""
+    """One recorded run: iterate `rounds()`, then read `totals` or `trace()`. `facts` is the trace's `run`."""
 
     def __init__(self, pair: Pair, request: Request, measured: dict[str, Any] | None = None) -> None:
-        """measured: costs from an earlier `costs.measure`; None measures them now (about half a second on a small CPU)."""
+        """measured: the result of an earlier `costs.measure`; None measures now, which takes about half a second on a small CPU.
+
+        Raises UserError for a request that cannot run, EnvironmentFailure if memory is short.
+        """
         method = registry.get(request.method)
         self.pair, self.request = pair, request
-        with pair.enough():            # a draft's weights are read here, if no run has done so yet
+        with pair.enough():            # loads the draft's weights, unless an earlier run has
             proposer = method.proposer(pair, request.settings)
             if measured is None:
                 measured = costs.measure(pair.target, proposer, runner=graph_runner(pair.target, request.options.graphs))
@@ -66,7 +69,7 @@ class Run:
         self.totals: Totals | None = None
 
     def _steps(self, rounds: Iterator[Round]) -> Iterator[Round]:
-        """Each round under the pair's guard, what its reader does between two of them not."""
+        """The rounds; `pair.enough` turns a lack of memory in the decoding (not in the caller's code) into a sentence."""
         while True:
             with self.pair.enough():
                 round_ = next(rounds, None)
@@ -75,7 +78,7 @@ class Run:
             yield round_
 
     def rounds(self) -> Iterator[Round]:
-        """Decode; also when broken off (close(), Ctrl-C) `totals` is there afterwards, with stop "cancelled"."""
+        """Decode. Afterwards `totals` is set, also after close() or Ctrl-C, then with stop "cancelled"."""
         rounds = iter(self.decoding)
         try:
             for round_ in self._steps(rounds):
@@ -87,9 +90,9 @@ class Run:
             self.totals = stats.totals(self.done, text, self.decoding.stop, self.memory.bytes())
 
     def plain(self) -> Iterator[list[Round]]:
-        """Plain decoding of the same prompt to the same number of tokens, EOS and stop strings ignored: the same work.
+        """Plain decoding of the same prompt to the same number of tokens, with EOS and stop strings ignored: the same work.
 
-        Yields the rounds so far after each token, so that a visitor who leaves ends it.
+        Yields the rounds so far after each token, so that the caller can end it at any time.
         """
         options = replace(self.request.options, max_new_tokens=self.totals.new_tokens, ignore_eos=True, stop=(), record=False)
         with self.pair.enough():
@@ -104,11 +107,13 @@ class Run:
             gc.collect()
 
     def trace(self, plain: dict[str, Any] | None = None) -> Trace:
+        """plain: stats.plain_record of the rounds of `plain()`."""
         return Trace(self.facts, self.done, self.totals, plain)
 
 
 def facts(pair: Pair, request: Request, method: registry.Method, ids: Sequence[int], measured: dict[str, Any],
           tree: bool = False) -> dict[str, Any]:
+    """The trace's `run`. measured: its costs; tree: whether the proposer drafts trees."""
     options = request.options
     kind = options.verify if options.verify != "chain" or not tree else "tree"
     return {"target": pair.target_name, "draft": pair.draft_name(method.needs) if method.needs else None, "method": method.name,
@@ -125,7 +130,7 @@ def facts(pair: Pair, request: Request, method: registry.Method, ids: Sequence[i
 def software() -> dict[str, Any]:
     try:
         own = metadata.version("specscope")
-    except metadata.PackageNotFoundError:       # run from a checkout with torch alone
+    except metadata.PackageNotFoundError:       # not installed: run from a checkout
         own = "checkout"
     return {"specscope": own, "torch": torch.__version__, "python": platform.python_version(), "machine": platform.machine(),
             "threads": torch.get_num_threads()}

@@ -1,4 +1,4 @@
-"""`specscope tune METHOD`: no paper gives a rule for what pays on a given target and machine, so run the candidates and measure."""
+"""`specscope tune METHOD`: finds a method's best settings for a target on this machine by running candidates and measuring them."""
 from __future__ import annotations
 
 import gc
@@ -13,12 +13,12 @@ from core.methods.base import Proposer
 from core.sampling.probs import Sampling
 from core.trace import Totals
 
-Candidate = tuple[dict[str, Any], int]      # the method's settings and the length of a chain
+Candidate = tuple[dict[str, Any], int]      # the method's settings, and the draft length of a chain
 LENGTHS = (1, 2, 3, 4, 6)
 
 
 def candidates(method: str, layers: int) -> list[Candidate]:
-    """What to try for a method, on a target of that many layers."""
+    """The candidates for a method, on a target with that many layers."""
     if method == "early-exit":
         return [(c, 3) for c in layer_sets(layers)]
     chains: list[Candidate] = [({}, k) for k in LENGTHS]
@@ -32,7 +32,7 @@ def candidates(method: str, layers: int) -> list[Candidate]:
 
 
 def layer_sets(layers: int) -> list[dict[str, str]]:
-    """Exits from half of the layers up, and blocks of 1, 2, 4, ... skipped layers around the middle and behind it."""
+    """Early exits after half of the layers or more, and blocks of 1, 2, 4, ... skipped layers around 50 % and 70 % of the depth."""
     exits = sorted({*(round(layers * f) for f in (0.5, 0.6, 0.7, 0.8, 0.9)), layers - 1} - {0, layers})
     out = [{"exit_layer": str(e)} for e in exits]
     size = 1
@@ -47,9 +47,9 @@ def layer_sets(layers: int) -> list[dict[str, str]]:
 
 def tune(pair: Pair, method: str, prompts: Sequence[str], new_tokens: int, temperature: float = 0.0,
          report: Callable[[str], None] = lambda m: None) -> dict[str, Any]:
-    """Every candidate and plain decoding on the same work, interleaved; rows sorted by measured ratio, best first.
+    """Every candidate against plain decoding of the same work, interleaved; rows sorted by ratio, best first.
 
-    agreement: accepted / drafted of the first position. Raises UserError for a method without anything to tune.
+    agreement: acceptance rate of the first position. Raises UserError for an unknown method or a draft that the pair does not have.
     """
     chosen = registry.get(method)
     ids = [pair.text.chat(p, None) for p in prompts]
@@ -68,7 +68,7 @@ def tune(pair: Pair, method: str, prompts: Sequence[str], new_tokens: int, tempe
     todo = candidates(method, getattr(getattr(model, "config", None), "num_layers", 0))
     for n, (settings, k) in enumerate(todo, 1):
         report(f"{n} of {len(todo)}: {flags(settings, k)}")
-        plain_s, _ = total(Proposer, 0)                                  # again for each, so that the machine's mood hits both
+        plain_s, _ = total(Proposer, 0)                                  # again for each candidate, so that a busy moment of the machine affects both
         seconds, runs = total(lambda settings=settings: chosen.proposer(pair, settings), k)
         drafting = [t for t in runs if t.tokens_per_round]
         rows.append({"flags": flags(settings, k), **settings, "draft_len": k, "ratio": plain_s / seconds,
@@ -80,7 +80,7 @@ def tune(pair: Pair, method: str, prompts: Sequence[str], new_tokens: int, tempe
 
 
 def flags(settings: dict[str, Any], draft_len: int) -> str:
-    """The options that choose this candidate; a tree has its own depth."""
+    """The command-line options of a candidate. A tree has its own depth, so --draft-len is only for chains."""
     parts = [f"--{name.replace('_', '-')} {value}" for name, value in settings.items()]
     if settings.get("tree", "chain") == "chain":
         parts.append(f"--draft-len {draft_len}")
@@ -88,9 +88,9 @@ def flags(settings: dict[str, Any], draft_len: int) -> str:
 
 
 def table(result: dict[str, Any]) -> str:
-    """Rows as text, best first, and the verdict."""
+    """The rows as text, best first, and a sentence about the best one."""
     width = max(len(r["flags"]) for r in result["rows"])
-    lines = [f"{'--method ' + result['method']:<{width}} {'vs plain':>9} {'first token kept':>17} {'tokens/round':>13}"]
+    lines = [f"{'--method ' + result['method']:<{width}} {'vs plain':>9} {'first accepted':>17} {'tokens/round':>13}"]
     lines += [f"{r['flags']:<{width}} {r['ratio']:>8.2f}x {r['agreement']:>16.0%} {r['tokens_per_round']:>13.2f}" for r in result["rows"]]
     best = result["rows"][0]
     lines.append(f"Best here: {best['flags']} at {best['ratio']:.2f}x." if best["ratio"] > 1 else

@@ -1,9 +1,9 @@
-"""The engine on a ZeroGPU Space (elsewhere the usual one): the GPU is there inside one decorated call a run and nowhere else.
+"""The engine on a ZeroGPU Space of Hugging Face, where a GPU exists only inside decorated calls: one call a run. Elsewhere the usual engine.
 
 `spaces` must be imported before anything touches CUDA, so this module is the first that app.py imports. The decorated functions run in
-a forked worker: what goes in and out is pickled, hence plain requests in and NDJSON lines out, and their errors as a line too, since an
-exception would arrive as its class name alone. The model is loaded before the page is served, because the platform packs what lies on
-the GPU at launch.
+a forked worker, and all that goes in and out is pickled: requests go in, NDJSON lines come out. Errors come out as a line too, since of
+an exception only the class name would arrive. The model is loaded before the page is served, because the platform takes over what is
+on the GPU at launch.
 """
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from core.errors import EnvironmentFailure, UserError
 from core.runs.engine import TIME_LIMIT, Engine, RunRequest
 
 ON = os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
-START_S = 10.0              # seconds: weights to the GPU, warm-up, costs
-TOKEN_S = 0.1               # seconds a token may take, plain or not; more than enough for a small model on a large GPU
-FAILED = '{"failed": '      # begins the line that carries an error
+START_S = 10.0              # seconds to move the weights to the GPU, warm up and measure costs
+TOKEN_S = 0.1               # seconds allowed per token, plain or speculative: ample for a small model on a large GPU
+FAILED = '{"failed": '      # start of a line that carries an error
 PAIR, DEVICE = "smollm2-hub", "cuda"
 
 if ON:
@@ -28,7 +28,7 @@ if ON:
 
 
 def duration(request: RunRequest, known: dict[str, Any] | None = None) -> int:
-    """Whole seconds of GPU to ask for: compared with the visitor's quota before the run, and the shorter the sooner it starts."""
+    """Seconds of GPU time to request, a whole number. The platform compares it with the user's quota, and starts shorter calls sooner."""
     runs = 1 + (request.baseline and request.method != "plain")
     return round(min(TIME_LIMIT, START_S + runs * TOKEN_S * request.max_new_tokens))
 
@@ -39,25 +39,26 @@ def _on_gpu(seconds: Any) -> Callable[[Callable], Callable]:
 
 @_on_gpu(duration)
 def decode(request: RunRequest, known: dict[str, Any]) -> Iterator[str]:
-    """One whole run, speculative and plain, in one call. known: costs measured by earlier calls, whose workers are gone."""
-    yield from _told(lambda: _engine.lines(request, known))
+    """One whole run, speculative and plain, in one call. known: costs by method, measured by earlier calls, whose workers no longer exist."""
+    yield from _errors_as_lines(lambda: _engine.lines(request, known))
 
 
 @_on_gpu(int(TIME_LIMIT))
 def calibrate() -> str:
     """The costs of every method on this GPU as one line of JSON."""
-    return "".join(_told(lambda: iter([json.dumps(_engine.measured())])))
+    return "".join(_errors_as_lines(lambda: iter([json.dumps(_engine.measured())])))
 
 
-def _told(act: Callable[[], Iterator[str]]) -> Iterator[str]:
+def _errors_as_lines(act: Callable[[], Iterator[str]]) -> Iterator[str]:
+    """The lines of `act`, and a UserError or EnvironmentFailure as one more line, to cross the process border."""
     try:
         yield from act()
     except (UserError, EnvironmentFailure) as error:
         yield FAILED + json.dumps([type(error).__name__, str(error), error.reason, error.values]) + "}\n"
 
 
-def _heard(line: str) -> str:
-    """The line, or the failure in it raised again."""
+def _or_raise(line: str) -> str:
+    """Returns the line; raises the error if it carries one."""
     if line.startswith(FAILED):
         kind, words, reason, values = json.loads(line)["failed"]
         raise (UserError if kind == "UserError" else EnvironmentFailure)(words, reason, **values)
@@ -66,7 +67,7 @@ def _heard(line: str) -> str:
 
 @contextmanager
 def _platform() -> Iterator[None]:
-    """Its refusals (quota, no GPU free) come as Gradio's errors, with words for people in `message`."""
+    """Turns the platform's refusals (quota, no free GPU), which are Gradio errors with their text in `message`, into EnvironmentFailure."""
     try:
         yield
     except (UserError, EnvironmentFailure):
@@ -79,17 +80,17 @@ def _platform() -> Iterator[None]:
 
 
 class ZeroEngine(Engine):
-    """Loads where it is made; decodes and measures through the decorated calls."""
+    """Loads when it is made; decodes and measures through the decorated calls."""
 
     def __init__(self) -> None:
         super().__init__(PAIR)
         self._load()
 
     def start(self) -> None:
-        """Nothing: it is loaded, or has failed for good."""
+        """Does nothing: the pair is loaded, or loading has failed for good."""
 
     def _open(self) -> Any:
-        """Everything is built on the CPU, heads included, and then moved whole: outside a call the platform allows a move and no more.
+        """Build everything on the CPU, heads included, and move it to the GPU: outside a call the platform allows only that.
 
         float32 until then, since bf16 weights would be packed for the CPU."""
         import torch
@@ -109,40 +110,40 @@ class ZeroEngine(Engine):
         return pair
 
     def lines(self, request: RunRequest, known: dict[str, Any]) -> Iterator[str]:
-        """In the worker."""
+        """The lines of a run; called in the worker."""
         self._costs = {**self._costs, **known}
-        return self._stream(request, duration(request) - 3)     # ends in words, before the platform ends it
+        return self._stream(request, duration(request) - 3)     # ends by itself before the platform would end it
 
     def measured(self) -> dict[str, Any]:
-        """In the worker."""
+        """The costs of every method; called in the worker."""
         return super()._calibrate()
 
     def _calibrate(self) -> dict[str, Any]:
         with _platform():
-            return json.loads(_heard(calibrate()))
+            return json.loads(_or_raise(calibrate()))
 
     def stream(self, request: RunRequest) -> Iterator[str]:
         self._need_model()
-        with self._alone(), _platform():
+        with self._exclusive(), _platform():
             lines = decode(request, self._costs)
             try:
                 for line in lines:
-                    yield self._learn(request, _heard(line))
+                    yield self._keep_costs(request, _or_raise(line))
             finally:
                 lines.close()
 
-    def _learn(self, request: RunRequest, line: str) -> str:
-        """The head's costs are this GPU's: the next call need not measure them again."""
+    def _keep_costs(self, request: RunRequest, line: str) -> str:
+        """Returns the line. From the trace's head, keeps the method's costs on this GPU, so that the next call need not measure them."""
         if request.method not in self._costs and line.startswith('{"version"'):
             self._costs[request.method] = json.loads(line)["run"]["costs"]
         return line
 
 
-_engine: Any = None             # the worker is forked from this process and finds it here
+_engine: Any = None             # the worker is forked from this process, so it has this too
 
 
 def make_engine() -> Engine:
-    """The engine for this place; on ZeroGPU loaded when this returns (or failed, in words)."""
+    """The engine for this machine. On ZeroGPU it is loaded when this returns, or its state is `failed`."""
     global _engine
     _engine = ZeroEngine() if ON else Engine()
     return _engine

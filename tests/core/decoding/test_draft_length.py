@@ -1,4 +1,4 @@
-"""Draft lengths: constant, transformers' heuristic, and `auto`, which picks the rate it says it picks and forgets with the run."""
+"""Draft lengths: constant, transformers' heuristic, and `auto`, which takes the best expected rate and starts anew in each run."""
 from __future__ import annotations
 
 import pytest
@@ -69,7 +69,7 @@ def test_auto_follows_what_is_accepted():
     assert good.next() == 1
 
 
-def test_positions_behind_the_first_rejection_tell_nothing():
+def test_positions_after_the_first_rejection_are_not_counted():
     auto = Auto(FLAT)
     auto.observe(5, 2)
     start = PRIOR * PRIOR_WEIGHT
@@ -79,16 +79,16 @@ def test_positions_behind_the_first_rejection_tell_nothing():
     assert auto.tested_by_position[0] == pytest.approx(FADE * PRIOR_WEIGHT + 1)
 
 
-def test_a_pass_costs_what_lies_between_the_measured_lengths():
+def test_a_pass_is_interpolated_between_the_measured_lengths():
     costs = {"verify_s": {"1": 1.0, "5": 3.0, "9": 4.0}}
     assert [pass_seconds(costs["verify_s"], k) for k in (1, 3, 5, 7, 9, 11)] == [1.0, 2.0, 3.0, 3.5, 4.0, 4.5]
-    assert pass_seconds({"1": 2.0, "2": 1.0}, 5) == 1.0           # noise: never cheaper than what was measured
+    assert pass_seconds({"1": 2.0, "2": 1.0}, 5) == 1.0           # measurement noise: extrapolation never goes below what was measured
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "T=1"])
 @pytest.mark.parametrize("kind", ["auto", "heuristic", 3])
-def test_the_same_seed_gives_the_same_lengths_and_nothing_stays(kind, sampling):
-    """Trap 31: acceptance seen in one run is forgotten in the next."""
+def test_the_same_seed_gives_the_same_lengths(kind, sampling):
+    """Acceptance seen in one run does not influence the next."""
     to = tiny.target()
     draft = tiny.near_model(to.model, 0.3)
     runs = []
@@ -105,14 +105,14 @@ def test_the_same_seed_gives_the_same_lengths_and_nothing_stays(kind, sampling):
 def test_the_trace_says_what_was_chosen():
     to = tiny.target()
     run = Decoding(to, DraftModel(to.model), PROMPT, Options(40, "auto"), costs=FLAT)
-    chosen, asked = [], draft_length.make("auto", FLAT)
+    chosen, rule = [], draft_length.make("auto", FLAT)
     for r in run:
         if r.index:
             left = 40 - r.start
-            assert r.draft_len == min(asked.next(), left - 1)
-            asked.observe(len(r.drafted), sum(d.verdict == "accepted" for d in r.drafted))
+            assert r.draft_len == min(rule.next(), left - 1)
+            rule.observe(len(r.drafted), sum(d.verdict == "accepted" for d in r.drafted))
             chosen.append(r.draft_len)
-    assert len(set(chosen)) > 1 and max(chosen) > 4             # a perfect draft is asked for more and more
+    assert len(set(chosen)) > 1 and max(chosen) > 4             # the drafts of a perfect draft model get longer
 
 
 def test_heuristic_is_a_constant_that_moves():

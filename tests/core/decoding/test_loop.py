@@ -1,4 +1,4 @@
-"""The decode loop: identical to plain decoding, a cache that always agrees with a fresh forward, seeds and state."""
+"""The decode loop: output equal to plain decoding, caches that agree with a forward without cache, seeds, and state between runs."""
 from __future__ import annotations
 
 import itertools
@@ -40,7 +40,7 @@ def test_plain_is_the_same_loop_with_no_draft(to):
 
 @pytest.mark.parametrize("prompt", [[1, 1, 1], [7], list(range(20))])
 def test_the_first_drafted_token_is_verified_too(to, prompt):
-    """Trap 13."""
+    """It has no drafted token before it; its distribution comes from the last uncached token's row."""
     _, rounds = decode(to, tiny.always_wrong(to.model), prompt)
     assert emitted(rounds) == tiny.greedy(to.model, prompt, 16)
     assert all(d.verdict != "accepted" for r in rounds for d in r.drafted)
@@ -48,8 +48,8 @@ def test_the_first_drafted_token_is_verified_too(to, prompt):
 
 @pytest.mark.parametrize("penalty", [1e9, 1.3, 0.5])
 @pytest.mark.parametrize("name", DRAFTS)
-def test_greedy_with_a_penalty_looks_at_each_positions_own_prefix(name, penalty):
-    """Trap 12: drafted tokens before a position count as its prefix."""
+def test_greedy_with_a_penalty_uses_each_positions_own_prefix(name, penalty):
+    """Drafted tokens before a position belong to its prefix."""
     to, sampling = tiny.target(), Sampling(repetition_penalty=penalty)
     run, rounds = decode(to, DRAFTS[name](to.model), sampling=sampling)
     check.run(run, rounds, len(PROMPT))
@@ -64,7 +64,7 @@ def test_greedy_with_a_penalty_looks_at_each_positions_own_prefix(name, penalty)
 @pytest.mark.parametrize("sampling", [Sampling(), *SAMPLINGS.values()], ids=["greedy", *SAMPLINGS])
 @pytest.mark.parametrize("draft_len", LENGTHS)
 def test_a_perfect_draft_is_accepted_in_every_round(sampling, draft_len):
-    """Trap 14: also after a fully accepted draft, whose last token the draft has not read yet."""
+    """Also after a fully accepted draft, whose last token the draft model has not read."""
     to = tiny.target()
     run, rounds = decode(to, DraftModel(to.model), draft_len=draft_len, sampling=sampling, max_new_tokens=23, seed=5)
     check.run(run, rounds, len(PROMPT))
@@ -77,7 +77,7 @@ def test_a_perfect_draft_is_accepted_in_every_round(sampling, draft_len):
 @pytest.mark.parametrize("dtype", [F64, F32])
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
 def test_after_each_round_the_cache_agrees_with_a_fresh_forward(n, dtype):
-    """Trap 15, for 0, 1, ... k accepted tokens."""
+    """Rejected entries must not stay in the cache: for n = 0 to k accepted tokens in every round."""
     to = tiny.target(dtype=dtype)
     run = Decoding(to, tiny.right_for(to.model, n), PROMPT, Options(24, 4))
     for r in run:
@@ -105,6 +105,7 @@ def test_after_each_round_the_drafts_cache_agrees_too(sampling, dtype):
 
 
 def agree(model, cache, tokens):
+    """The logits after `tokens` are the same with the cache and without."""
     assert cache.length <= len(tokens) - 1
     length = cache.length
     with torch.inference_mode():
@@ -118,16 +119,16 @@ def agree(model, cache, tokens):
 
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
 @pytest.mark.parametrize(("name", "dtype"), [*itertools.product(DRAFTS, [F64, F32])])
-def test_every_sampled_round_holds_what_it_claims(name, dtype, sampling):
+def test_every_sampled_round_is_consistent(name, dtype, sampling):
     to = tiny.target(dtype=dtype)
     for seed in range(3):
         run, rounds = decode(to, DRAFTS[name](to.model), sampling=sampling, seed=seed, draft_len=3, max_new_tokens=12)
         check.run(run, rounds, len(PROMPT))
-        laws_are_right(to, rounds, sampling)
+        recorded_p_is_right(to, rounds, sampling)
 
 
-def laws_are_right(to, rounds, sampling):
-    """Recorded p of every drafted token = the target's distribution behind its own prefix, by a fresh forward."""
+def recorded_p_is_right(to, rounds, sampling):
+    """The recorded p of every drafted token is the target's probability after its own prefix, by a forward without cache."""
     tokens = list(PROMPT)
     for r in rounds:
         prefix = list(tokens)
@@ -141,12 +142,12 @@ def laws_are_right(to, rounds, sampling):
 @pytest.mark.parametrize("name", DRAFTS)
 @pytest.mark.parametrize("seed", [0, 1, 2 ** 63 - 1])
 def test_a_seed_repeats_its_run_also_with_the_same_proposer(name, seed):
-    """Traps 30 and 31: nothing of a run leaks into the next one."""
+    """No state of a run is left in the next one."""
     to, options = tiny.target(), {"sampling": SAMPLINGS["penalty"], "seed": seed, "max_new_tokens": 24}
     proposer = DRAFTS[name](to.model)
     first, again = decode(to, proposer, **options)[1], decode(to, proposer, **options)[1]
-    fresh = decode(to, DRAFTS[name](to.model), **options)[1]
-    assert facts(first) == facts(again) == facts(fresh)
+    new = decode(to, DRAFTS[name](to.model), **options)[1]
+    assert facts(first) == facts(again) == facts(new)
 
 
 def facts(rounds):
@@ -154,7 +155,7 @@ def facts(rounds):
 
 
 def test_seeds_differ_and_uniforms_do_not_repeat():
-    """Trap 30."""
+    """A uniform that is used twice would make the output depend on the draft."""
     to, seen, outputs = tiny.target(), [], set()
     for seed in range(6):
         _, rounds = decode(to, tiny.other_model(to.model), sampling=Sampling(1.5), seed=seed, max_new_tokens=30)
@@ -194,7 +195,6 @@ def test_a_run_that_ends_by_itself_frees_the_caches(name):
 
 
 def test_a_failing_proposer_frees_the_caches_and_leaves_the_model_alone():
-    """Trap 32."""
     to, before = tiny.target(), tiny.greedy(tiny.decoder(), PROMPT, 5)
 
     class Failing(tiny.Scripted):

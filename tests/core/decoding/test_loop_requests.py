@@ -1,4 +1,4 @@
-"""Requests that cannot run, drafts that are odd, and how often a round waits for the device."""
+"""Requests that cannot run, unusual drafts, and how often a round waits for the device."""
 from __future__ import annotations
 
 import pytest
@@ -102,14 +102,14 @@ def test_a_round_is_finished_while_the_next_one_runs(ahead):
     assert happened == (["pass", "pass", "finished", "pass", "finished", "finished"] if ahead else ["pass", "finished"] * 3)
 
 
-def test_what_the_device_does_while_somebody_reads_is_decoding_time(monkeypatch):
+def test_device_work_between_rounds_is_decoding_time(monkeypatch):
     monkeypatch.setattr(round_clock, "seconds", lambda first, last: 3.0)
     rounds = list(Decoding(tiny.target(), Proposer(), [3, 1], Options(4, ahead=True, ignore_eos=True)))
     assert [round(r.elapsed_s) for r in rounds] == [6, 12, 18, 24]
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0)], ids=["greedy", "T=1"])
-def test_logits_that_are_no_numbers_end_in_one_sentence(sampling):
+def test_logits_that_are_not_finite_end_in_one_sentence(sampling):
     to, broken = tiny.target(), tiny.target()
     broken.model.final_norm.data.fill_(float("nan"))
     with pytest.raises(EnvironmentFailure, match=r"target.*--dtype"):

@@ -1,4 +1,4 @@
-"""Where a run ends: the limit, a full context, EOS and stop strings anywhere in a block."""
+"""Where a run ends: the limit, a full context, EOS and stop strings anywhere in a draft."""
 from __future__ import annotations
 
 import pytest
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("max_new", [0, 1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", ["perfect", "wrong", "near"])
 def test_exactly_max_new_tokens(name, max_new):
-    """Trap 22, with a draft length of 4."""
+    """With a draft length of 4: a last draft that runs over the limit must be cut."""
     to = tiny.target()
     run, rounds = decode(to, DRAFTS[name](to.model), max_new_tokens=max_new)
     check.run(run, rounds, len(PROMPT))
@@ -25,7 +25,7 @@ def test_exactly_max_new_tokens(name, max_new):
 @pytest.mark.parametrize("spare", [-3, 0, 1, 50])
 @pytest.mark.parametrize("name", ["perfect", "scripted", "wrong"])
 def test_a_full_context_ends_the_run(name, spare):
-    """Trap 18: prompt + max_new == context exactly, and beyond it."""
+    """prompt + max_new_tokens below, equal to and beyond the context: no position past its end is used."""
     to = tiny.target(max_positions=24)
     run, rounds = decode(to, DRAFTS[name](to.model), max_new_tokens=19 + spare)
     check.run(run, rounds, len(PROMPT))
@@ -55,18 +55,18 @@ def cut_at(ids: list[int], eos: int) -> list[int]:
 
 @pytest.mark.parametrize("name", ["perfect", "scripted", "wrong", "near"])
 @pytest.mark.parametrize("at", range(10))
-def test_eos_at_every_position_of_a_block(name, at):
-    """Trap 21: run greedily, then declare an emitted token the end."""
+def test_eos_at_every_position_of_a_draft(name, at):
+    """Each of the first ten greedy tokens is declared to be EOS."""
     plain = tiny.greedy(tiny.decoder(), PROMPT, 16)
     eos = plain[at]
     to = tiny.target(eos=(eos,))
     run, rounds = decode(to, DRAFTS[name](to.model))
     check.run(run, rounds, len(PROMPT))
     assert emitted(rounds) == cut_at(plain, eos) and run.stop == "eos"
-    assert all(d.id != eos or d.verdict != "accepted" for r in rounds for d in r.drafted[:-1]), "nothing is kept behind EOS"
+    assert all(d.id != eos or d.verdict != "accepted" for r in rounds for d in r.drafted[:-1]), "nothing is accepted after EOS"
 
 
-def test_tokens_drafted_behind_eos_leave_every_count():
+def test_tokens_drafted_after_eos_are_in_no_count():
     plain = tiny.greedy(tiny.decoder(), PROMPT, 16)
     at = next(i for i in range(2, 5) if plain[i] not in plain[:i])
     to = tiny.target(eos=(plain[at],))
@@ -99,7 +99,7 @@ def test_several_end_tokens():
 
 
 class Letters:
-    """A fake tokenizer of bytes: id -> bytes."""
+    """A fake tokenizer: a token is a letter, or the bytes given for its id."""
 
     size = 20
     special = frozenset()
@@ -119,8 +119,8 @@ class Letters:
 
 @pytest.mark.parametrize("name", ["perfect", "scripted", "near", "wrong"])
 @pytest.mark.parametrize(("first", "length"), [(0, 1), (0, 2), (1, 2), (2, 4), (4, 3), (5, 2), (3, 9)])
-def test_stop_strings_across_block_edges(name, first, length):
-    """Trap 23: within accepted tokens, over accepted and bonus, over several rounds; exactly the tokens up to its end are emitted."""
+def test_stop_strings_across_rounds(name, first, length):
+    """In accepted tokens, over accepted and bonus tokens, over several rounds: exactly the tokens up to its end are emitted."""
     to, text = tiny.target(), Letters({})
     plain = tiny.greedy(to.model, PROMPT, 16)
     stop = text.decode(plain[first:first + length])
@@ -141,7 +141,7 @@ def test_the_earliest_stop_string_cuts_the_text():
 
 
 def test_a_character_split_over_two_tokens():
-    """Its halves fall on both sides of a block edge for some draft length; the text is whole, and a stop string in it is seen."""
+    """For some draft length its halves are in two rounds; the text is whole all the same, and a stop string in it is found."""
     to = tiny.target()
     plain = tiny.greedy(to.model, PROMPT, 16)
     at = next(i for i in range(3, 15) if plain[i] != plain[i + 1] and plain.index(plain[i]) == i and plain[i + 1] not in plain[:i + 1])

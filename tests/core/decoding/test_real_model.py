@@ -1,4 +1,4 @@
-"""The embedded target itself, SmolLM2-135M-Instruct: greedy speculation token for token, the chat template, the tokenizer's sizes."""
+"""The embedded target, SmolLM2-135M-Instruct: greedy speculation token for token, the chat template, the tokenizer's sizes."""
 from __future__ import annotations
 
 import copy
@@ -20,7 +20,7 @@ NEW = 20
 
 @pytest.fixture(scope="session")
 def early(pair):
-    """The target's own first 20 layers as a draft model: weak, and real."""
+    """The target's first 20 layers as a draft model."""
     model = pair.target.model
     draft = copy.copy(model)
     draft._modules = dict(model._modules)
@@ -76,9 +76,9 @@ def test_its_text_reads_like_an_answer(pair, plain):
 
 def test_a_perfect_draft_is_accepted_in_every_sampled_round(pair):
     _, rounds = decode(pair, DraftModel(pair.target.model), PROMPTS["story"], sampling=Sampling(0.8, top_p=0.95), draft_len=3, seed=2)
-    verdicts = [d.verdict for r in rounds for d in r.drafted]
-    # float32: a pass over 1 and over 4 tokens round differently, so a ratio may lie a hair under 1
-    assert verdicts.count("accepted") >= len(verdicts) - 1 and len(verdicts) >= 12
+    accepted = [d.verdict == "accepted" for r in rounds for d in r.drafted]
+    # in float32 passes over 1 and over 4 tokens round differently, so a ratio may be slightly below 1
+    assert sum(accepted) >= len(accepted) - 1 and len(accepted) >= 12
 
 
 def test_the_cache_agrees_with_a_fresh_forward(pair, early):

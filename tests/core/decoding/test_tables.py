@@ -1,4 +1,4 @@
-"""The recorder's tables against sums over the whole vocabulary."""
+"""The recorded tables agree with the whole distributions."""
 from __future__ import annotations
 
 import math
@@ -18,7 +18,7 @@ from tests.core.tiny import PROMPT, decode
 def test_top_ids_are_those_of_a_sort(size):
     rows = torch.randn(4, size, generator=torch.Generator().manual_seed(size))
     if size > 6000:
-        rows[0, -10:] += 100                       # all in the tail and the last block
+        rows[0, -10:] += 100                       # all in the last block and the ids after it
         rows[1, ::700] += 100                      # each in a block of its own
         rows[2, 1000:1010] += 100                  # all in one block
     assert torch.equal(tables.top_ids(rows), rows.topk(min(10, size), -1).indices)
@@ -38,8 +38,8 @@ VARIED = {"T=1": Sampling(1.0), "penalty": Sampling(0.9, repetition_penalty=6.0)
 
 
 @pytest.mark.parametrize("sampling", VARIED.values(), ids=VARIED)
-def test_tables_tell_the_two_laws(sampling):
-    """Against distributions made afresh: what is listed, in what order, and what is left to `others`. V = 60 lies beyond one table."""
+def test_tables_hold_both_distributions(sampling):
+    """Which ids are listed, with which values, and what is summed in `others`, against forwards without cache. V = 60 exceeds a table."""
     to = tiny.DecoderTarget(tiny.decoder(vocab_size=60), None, ())
     draft = tiny.decoder(7, vocab_size=60)
     rejected = 0

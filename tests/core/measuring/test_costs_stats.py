@@ -1,4 +1,4 @@
-"""Counters and rates of hand-made rounds, measured costs, peak memory."""
+"""Counts and rates of hand-made rounds, measured costs, peak memory."""
 from __future__ import annotations
 
 import math
@@ -14,15 +14,15 @@ from tests.core import check, tiny
 
 
 def round_(accepted: int, k: int, at: float = 1.0) -> Round:
-    """A round of k drafted tokens with its target's token."""
-    verdicts = ["accepted"] * accepted + ["rejected", *["not_reached"] * k][:k - accepted]
-    drafted = [Drafted(5, "x", i - 1, 0.5, 0.5, 0.1, 1.0, v) for i, v in enumerate(verdicts)]
+    """A round of k drafted tokens, of which the first `accepted` are accepted, and the target's token."""
+    results = ["accepted"] * accepted + ["rejected", *["not_reached"] * k][:k - accepted]
+    drafted = [Drafted(5, "x", i - 1, 0.5, 0.5, 0.1, 1.0, result) for i, result in enumerate(results)]
     kind = "plain" if not k else "bonus" if accepted == k else "recovered"
     return Round(0, 0, k, drafted, [Emitted(5, "x", "accepted")] * accepted + [Emitted(5, "x", kind)], elapsed_s=at)
 
 
 def test_the_denominators():
-    """Trap 25: k = 3, accepted 0 and 3: rate .5, tokens per round 2.5, by position [.5, .5, .5]."""
+    """k = 3, accepted 0 and 3: acceptance rate .5, tokens per round 2.5, by position [.5, .5, .5]."""
     rounds = [round_(0, 0, 0.5), round_(0, 3, 1.0), round_(3, 3, 2.5)]
     t = stats.totals(rounds, "text", "length", 7)
     assert (t.drafted, t.accepted, t.tested, t.new_tokens, t.rounds) == (6, 3, 4, 6, 3)
@@ -47,9 +47,9 @@ def test_rates_without_a_denominator_are_none(rounds):
 
 
 def test_a_tree_counts_its_levels():
-    """Two children of the root, two below the second: a round can accept one token a level, and tests each sibling by itself."""
+    """Two children of the root, two below the second: a round accepts at most one token a level, and tests each sibling."""
     nodes = [(-1, "rejected"), (-1, "accepted"), (1, "rejected"), (1, "rejected"), (0, "not_reached")]
-    drafted = [Drafted(i, "x", parent, 0.5, 1.0, 0.1, 0.5, verdict) for i, (parent, verdict) in enumerate(nodes)]
+    drafted = [Drafted(i, "x", parent, 0.5, 1.0, 0.1, 0.5, result) for i, (parent, result) in enumerate(nodes)]
     r = Round(1, 1, 2, drafted, [Emitted(1, "x", "accepted"), Emitted(9, "x", "recovered")], elapsed_s=2.0)
     t = stats.totals([round_(0, 0), r], "", "length", None)
     assert stats.depths(r) == [0, 0, 1, 1, 1]
@@ -62,7 +62,7 @@ def test_plain_record():
 
 
 def test_peak_memory_falls_again_between_runs():
-    """ru_maxrss never would."""
+    """The resident set's peak must be reset, since it never falls by itself (ru_maxrss)."""
     def peak(n: int) -> int | None:
         memory = stats.PeakMemory(torch.device("cpu"))
         block = torch.ones(n << 17, dtype=torch.float64)       # n MiB
@@ -77,7 +77,7 @@ def test_peak_memory_falls_again_between_runs():
 @pytest.mark.parametrize("positions", [1, 2, 4, 5, 8, 64, 200])
 @pytest.mark.parametrize("draft", [True, False])
 def test_costs_are_measured_in_any_context(positions, draft):
-    """The shape of the record, also for contexts shorter than what is measured."""
+    """The keys of the record, also for contexts shorter than the measured passes."""
     to = tiny.target(max_positions=positions, num_layers=1)
     out = costs.measure(to, DraftModel(tiny.decoder(num_layers=1, max_positions=positions)) if draft else Proposer(), repeats=1)
     assert set(out) == {"plain_step_s", "verify_s", "draft_step_s"}
@@ -93,7 +93,7 @@ def test_measuring_leaves_the_proposer_free():
 
 
 def test_measuring_feeds_a_step_as_a_round_does(monkeypatch):
-    """Each timed draft reads one new token, then k - 1 of its own: no less, or the step would look too cheap."""
+    """Each timed draft reads one new token, then its own k - 1 tokens. With fewer, the measured step would be too short."""
     model, fed = tiny.decoder(), []
     real = model.run
     monkeypatch.setattr(model, "run", lambda ids, *a, **k: fed.append(ids.shape[1]) or real(ids, *a, **k))
@@ -101,7 +101,7 @@ def test_measuring_feeds_a_step_as_a_round_does(monkeypatch):
     assert fed[4:] and set(fed[4:]) <= {1, 2}
 
 
-def test_choosing_threads_leaves_a_valid_number(monkeypatch):
+def test_choosing_threads_sets_a_valid_number(monkeypatch):
     before = torch.get_num_threads()
     try:
         monkeypatch.setattr(costs, "pass_seconds", lambda *a: 1.0)

@@ -1,4 +1,4 @@
-"""Closed forms against simulation, the paper's own numbers and each other."""
+"""Closed forms agree with simulation, with the paper's formula and with each other."""
 import random
 
 import pytest
@@ -12,10 +12,10 @@ def test_expected_tokens_is_what_rounds_emit(alpha, k):
     dice = random.Random(1)
 
     def emitted():
-        kept = 0
-        while kept < k and dice.random() < alpha:
-            kept += 1
-        return kept + 1
+        accepted = 0
+        while accepted < k and dice.random() < alpha:
+            accepted += 1
+        return accepted + 1
 
     assert theory.expected_tokens(alpha, k) == pytest.approx(sum(emitted() for _ in range(40_000)) / 40_000, abs=0.05)
 

@@ -1,4 +1,4 @@
-"""Comparing two outputs: where they part, by how little, and the same work for all."""
+"""Comparisons: the first difference of two outputs, the gap of the logits there, and the same work for all methods."""
 from __future__ import annotations
 
 import pytest
@@ -33,7 +33,7 @@ def test_the_first_difference(pair, plain, other, at):
 
 
 def test_a_tie_shows_a_gap_of_zero(pair):
-    """Trap 29: two equal rows of the head."""
+    """Two equal rows of the head: a difference there is a tie and no fault."""
     head = pair.target.model.head.weight.data
     best = tiny.greedy(pair.target.model, [3, 1], 1)[0]
     head[(best + 1) % 20] = head[best]

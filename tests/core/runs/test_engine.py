@@ -1,4 +1,4 @@
-"""The page's way in, on the real model: hidden states, streams, leaving in the middle, branches, calibration."""
+"""The engine on the real model: loading, streams, cancelled runs, branches, calibration."""
 import json
 import threading
 import time
@@ -115,8 +115,8 @@ def test_bad_requests_are_refused_in_words(engine):
         list(engine.stream(RunRequest("word " * 20_000)))
 
 
-def test_a_refused_setting_is_said_in_pieces_too(engine):
-    """For a page that has its own name for the field; the message keeps the flag, for the terminal."""
+def test_a_refused_setting_has_a_reason_and_values(engine):
+    """The page writes its own sentence from them; the message names the flag, for the terminal."""
     for method, settings, reason, values in (
             ("draft", {"tree": "banana"}, "shape", {"setting": "tree", "given": "banana"}),
             ("draft", {"tree": "auto"}, "shape_auto", {"setting": "tree"}),

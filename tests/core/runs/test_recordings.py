@@ -1,4 +1,4 @@
-"""The list of shipped runs, and the shipped runs themselves: real, readable, in bounds, made from that list."""
+"""The list of shipped runs, and the shipped runs: readable, consistent, small, made from that list."""
 import json
 
 import pytest

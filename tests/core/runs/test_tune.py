@@ -1,4 +1,4 @@
-"""`tune` on tiny targets: every candidate runs, rows are sorted, the flags it prints are the ones that run it."""
+"""`tune` on tiny targets: every candidate runs, rows are sorted, and the printed flags are those of the candidate."""
 import pytest
 
 from core.checkpoints.load import Pair
@@ -56,8 +56,8 @@ def test_an_unknown_method_is_refused(pair):
         tune.tune(pair, "nonsense", ["a"], 4)
 
 
-def test_repeats_of_a_comparison_do_not_teach_suffix_the_answer(pair):
-    """The same prompt again and again is what a measurement does and a visitor does not."""
+def test_repeats_of_a_comparison_do_not_teach_suffix_the_output(pair):
+    """Otherwise the repeats of a measurement, which decode the same prompt, would be faster than any real use."""
     from core.runs.compare import compare
     request = Request(prompt_ids=(1, 2, 3), method="suffix", options=Options(24, 4))
     once = compare(pair, request, ["suffix"], repeats=1)["results"][0]["totals"]

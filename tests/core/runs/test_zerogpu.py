@@ -1,4 +1,4 @@
-"""ZeroGPU with a stand-in for `spaces` that pickles what goes in and out, as the platform's forked worker does."""
+"""ZeroGPU with a stand-in for `spaces` that pickles all that goes in and out, as the platform's forked worker does."""
 from __future__ import annotations
 
 import importlib
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Quota(Exception):
-    """As gradio.Error: the words are in `message`."""
+    """Like gradio.Error, with its text in `message`."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ def fake_spaces(calls: list, refuse: Exception | None = None) -> types.ModuleTyp
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """place(refuse=None): (zerogpu as it is on such a Space, the list of decorated calls); the target is a stand-in without heads."""
+    """place(refuse=None) -> (core.runs.zerogpu as on a ZeroGPU Space, the list of decorated calls). The target is a tiny one without heads."""
     tiny.checkpoint(tmp_path / presets.get("smollm2-hub").target, tokenizer=tiny.tokenizer(), vocab_size=260, max_positions=256)
     monkeypatch.setattr(load, "resolve", lambda name, report, revision=None: tmp_path / name)
     monkeypatch.setattr(load, "ASSETS", tmp_path / "assets")
@@ -81,7 +81,7 @@ def test_elsewhere_it_is_the_usual_engine():
     assert zerogpu.make_engine().state().phase == "idle"
 
 
-def test_loaded_when_made_and_the_page_knows_whose_bits_they_are(place):
+def test_loaded_when_made_and_marked_as_weights_of_the_hub(place):
     module, calls = place()
     engine = module.make_engine()
     assert engine.state().phase == "ready" and engine.state().hub and calls == []
@@ -112,7 +112,7 @@ def test_the_time_asked_for_follows_the_request():
     assert zerogpu.duration(RunRequest("x", baseline=False), {}) == zerogpu.duration(RunRequest("x", "plain"))
 
 
-def test_errors_cross_as_lines_and_come_out_as_themselves(place):
+def test_errors_cross_as_lines_and_are_raised_again(place):
     module, _ = place()
     engine = module.make_engine()
     with pytest.raises(UserError, match="no method"):
@@ -126,7 +126,7 @@ def test_errors_cross_as_lines_and_come_out_as_themselves(place):
     assert list(engine.stream(RunRequest("hello", "lookup", max_new_tokens=3)))
 
 
-def test_what_the_platform_refuses_is_said_in_its_words(place):
+def test_the_platforms_refusal_keeps_its_text(place):
     module, _ = place(Quota("No GPU is <b>free</b> now."))
     engine = module.make_engine()
     with pytest.raises(EnvironmentFailure, match="No GPU is free now"):
