@@ -1,5 +1,5 @@
-// The languages of the page: for each, one table of words a part. A third language is a translation of the words_*_en.js files,
-// its lines here, and one file in spec_ui/words.
+// The languages of the page: for each, a table of words for each part. A third language is a translation of the files in words/en, its lines
+// here, and one file in spec_ui/words.
 import { speak } from "../page/numbers.js";
 import { EN } from "./en/watch.js";
 import { GLOSSARY_EN } from "./en/glossary.js";
