@@ -69,7 +69,8 @@ class Meta:
         return value if type(value) is int and 0 <= value < len(self.tokens) else None
 
     def end_ids(self) -> list[int]:
-        """What ends a generation: EOS, end of turn, end of message. Where the file does not name the last two, they are known by their texts."""
+        """What ends a generation: EOS, end of turn, end of message. Where the file does not name the last two, control tokens are taken
+        that are known by their texts; no other end of turn where EOS is one itself."""
         def by_text(texts: tuple[str, ...]) -> int | None:
             control = (i for i, (token, kind) in enumerate(zip(self.tokens, self.types)) if kind == CONTROL and token in texts)
             return next(control, None)

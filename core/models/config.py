@@ -67,7 +67,7 @@ class DecoderConfig:
         config = cls(
             vocab_size=given.whole("vocab_size"), hidden_size=hidden, intermediate_size=given.whole("intermediate_size"), num_layers=layers,
             num_heads=heads, num_kv_heads=kv_heads, head_dim=head_dim, rms_norm_eps=given.number("rms_norm_eps"), rope_theta=theta,
-            rope_scaling=scaling, max_positions=given.whole("max_position_embeddings"), tied_head=given.flag("tie_word_embeddings"),
+            rope_scaling=scaling, max_positions=given.whole("max_position_embeddings", least=2), tied_head=given.flag("tie_word_embeddings"),
             qkv_bias=family == "qwen2" or bias, o_bias=bias, mlp_bias=family == "llama" and given.flag("mlp_bias"), qk_norm=family == "qwen3",
             sliding_window=_window(given, family, layers), eos_ids=eos, defaulted=defaulted)
         rope.check(config, where)

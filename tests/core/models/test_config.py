@@ -50,7 +50,8 @@ def read(**changes) -> DecoderConfig:
     ({"num_attention_heads": 0}, "num_attention_heads"), ({"num_attention_heads": "4"}, "num_attention_heads"),
     ({"hidden_size": 10 ** 400}, "hidden_size"), ({"attention_bias": "false"}, "attention_bias"), ({"tie_word_embeddings": 1}, "tie_word_embeddings"),
     ({"vocab_size": -5}, "vocab_size"), ({"num_hidden_layers": 2.5}, "num_hidden_layers"), ({"num_key_value_heads": 3}, "num_key_value_heads"),
-    ({"head_dim": 7}, "head_dim"), ({"rms_norm_eps": "tiny"}, "rms_norm_eps"), ({"rope_theta": "big"}, "rope_theta"),
+    ({"head_dim": 7}, "head_dim"), ({"max_position_embeddings": 1}, "from 2"),
+    ({"rms_norm_eps": "tiny"}, "rms_norm_eps"), ({"rope_theta": "big"}, "rope_theta"),
     ({"eos_token_id": "7"}, "eos_token_id"), ({"eos_token_id": [[7]]}, "eos_token_id"), ({"eos_token_id": True}, "eos_token_id")], ids=str)
 def test_refusals_name_what_is_not_supported(changes, said):
     with pytest.raises(UserError, match=said) as caught:
