@@ -1,1 +1,1 @@
-"""`specscope check gpu`: what this machine's GPU makes of every method, from random weights alone. Needs torch and nothing else."""
+"""`specscope check gpu`: tests and measures every method on this machine's GPU with random weights. It needs no package but torch."""

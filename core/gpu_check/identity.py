@@ -1,4 +1,4 @@
-"""Token identity on the device itself: every method against plain decoding, float64, small shapes; and the waits of each run."""
+"""Token identity on the device: every method against plain decoding in float64 on a small target, and how often each run waits."""
 from __future__ import annotations
 
 import time
@@ -14,7 +14,7 @@ from core.methods.registry import Method
 
 NEW_TOKENS = 48
 PROMPT = [(7 * i + 3) % 19 for i in range(40)]      # repeats itself, so that the lookups find something
-TREES = {"draft": ("2x2x1",), "eagle": ("auto", "static"), "medusa": ("chain",)}     # beside each method's default
+TREES = {"draft": ("2x2x1",), "eagle": ("auto", "static"), "medusa": ("chain",)}     # besides each method's default
 
 
 def variants() -> Iterator[tuple[str, Method, dict[str, Any], dict[str, Any]]]:
@@ -27,6 +27,7 @@ def variants() -> Iterator[tuple[str, Method, dict[str, Any], dict[str, Any]]]:
 
 
 def small_pair(device: torch.device) -> Pair:
+    """A small random target in float64 with a draft model that is often right, an EAGLE head and Medusa heads."""
     pair = shapes.target_pair(shapes.SMALL, torch.float64, device)
     model = pair.target.model
     shapes.give(pair, "draft", shapes.disturbed(model))
@@ -36,9 +37,9 @@ def small_pair(device: torch.device) -> Pair:
 
 
 def check(device: torch.device, limit_s: float) -> tuple[list[dict[str, Any]], list[str]]:
-    """(one record a run, labels that the time did not suffice for). equal: the same tokens as plain decoding with graphs off.
+    """(a record for each run, labels of the runs that there was no time for). equal: the same tokens as plain decoding with graphs off.
 
-    waits_per_round: through the one counted function; syncs_elsewhere: place -> times, None on the CPU, where torch cannot tell.
+    waits_per_round: calls of host_copy.wait; syncs_elsewhere: file:line -> other synchronisations, None on a CPU, where torch reports none.
     """
     end = time.perf_counter() + limit_s
     pair = small_pair(device)
@@ -49,14 +50,14 @@ def check(device: torch.device, limit_s: float) -> tuple[list[dict[str, Any]], l
     shapes.give(perfect, "draft", perfect.target.model)
     todo.append(("draft, the target itself", registry.get("draft"), {}, {}, perfect))
     for graphs in measure.MODES:
-        for label, method, settings, more, whose in todo:
+        for label, method, settings, more, owner in todo:
             if time.perf_counter() > end:
-                late.append(_named(label, graphs))
+                late.append(_labelled(label, graphs))
                 continue
-            for _ in range(measure.warm_ups(graphs)):       # captures and the waits of a first use are no round's
-                measure.decode(whose, method, settings, graphs, PROMPT, NEW_TOKENS, **more)
+            for _ in range(measure.warm_ups(graphs)):       # first uses capture and wait; the watched run must do neither
+                measure.decode(owner, method, settings, graphs, PROMPT, NEW_TOKENS, **more)
             with measure.watched(device) as watch:
-                run = measure.decode(whose, method, settings, graphs, PROMPT, NEW_TOKENS, **more)
+                run = measure.decode(owner, method, settings, graphs, PROMPT, NEW_TOKENS, **more)
             drafting = [r for r in run.rounds if r.drafted]
             found.append({
                 "run": label, "graphs": graphs, "equal": run.tokens == plain, "rounds": len(run.rounds),
@@ -65,5 +66,5 @@ def check(device: torch.device, limit_s: float) -> tuple[list[dict[str, Any]], l
     return found, late
 
 
-def _named(label: str, graphs: bool) -> str:
+def _labelled(label: str, graphs: bool) -> str:
     return f"{label}, graphs {'on' if graphs else 'off'}"

@@ -1,4 +1,4 @@
-"""Timing and counting on the device. On the CPU the same functions run (the tests do), with the clock in place of CUDA events."""
+"""Timing runs and counting synchronisations on the device. On a CPU, as in the tests, a clock takes the place of CUDA events."""
 from __future__ import annotations
 
 import dataclasses
@@ -22,23 +22,24 @@ from core.models.target import graph_runner
 from core.trace import Round
 
 MODES = (False, True)       # values of Options.graphs to try
-SYNC = "called a synchronizing CUDA operation"      # torch's own words under set_sync_debug_mode("warn")
+SYNC = "called a synchronizing CUDA operation"      # the text of torch's warning under set_sync_debug_mode("warn")
 
 
 def options(n: int, graphs: bool, **more: Any) -> Options:
+    """Options of a measured run: exactly n tokens, recorder off."""
     return Options(max_new_tokens=n, ignore_eos=True, record=False, graphs=graphs, **more)
 
 
 @dataclasses.dataclass
 class Watch:
-    """How often the host waited for the device: through core.models.host_copy, and anywhere else (None where that cannot be seen)."""
+    """How often the host waited for the device: in core.models.host_copy, and elsewhere (None where torch cannot report that)."""
     waits: int = 0
     elsewhere: dict[str, int] | None = None     # file:line -> times
 
 
 @contextmanager
 def watched(device: torch.device) -> Iterator[Watch]:
-    """"warn" and not "error": one run then names every place, and the one counted wait may stay what it is."""
+    """Counts the waits inside. In mode "warn" (not "error") one run finds every place, and the one intended wait is allowed."""
     watch, before = Watch(), host_copy.waits
     cuda = device.type == "cuda"
     with warnings.catch_warnings(record=True) as seen:
@@ -56,14 +57,14 @@ def watched(device: torch.device) -> Iterator[Watch]:
 
 
 def _places(seen: Sequence[warnings.WarningMessage]) -> dict[str, int]:
-    """Synchronisations outside core/models/host_copy.py by place."""
+    """Synchronisations outside core/models/host_copy.py: file:line -> times."""
     found = Counter((w.filename, w.lineno) for w in seen if SYNC in str(w.message))
     own = str(Path(host_copy.__file__))
     return {f"{'/'.join(Path(name).parts[-2:])}:{line}": n for (name, line), n in found.items() if name != own}
 
 
 def seconds(act: Callable[[], object], device: torch.device, repeats: int) -> float:
-    """Median seconds of `act` after one warm-up; on CUDA between two events, so without the host's share behind the last launch."""
+    """Median seconds of `act` after one warm-up; on CUDA between two events, so without the host's work after the last launch."""
     act()
     spent = []
     for _ in range(repeats):
@@ -83,26 +84,26 @@ def seconds(act: Callable[[], object], device: torch.device, repeats: int) -> fl
 
 
 def bandwidth(device: torch.device, size: int = 1 << 30) -> float:
-    """Bytes a second of a copy within the device's memory, bytes read and bytes written both counted."""
+    """Bytes per second of a copy within the device's memory, counting both bytes read and bytes written."""
     source = torch.ones(size, dtype=torch.uint8, device=device)
     copy = torch.empty_like(source)
     return 2 * size / seconds(lambda: copy.copy_(source), device, 5)
 
 
 def warm_ups(graphs: bool) -> int:
-    """Runs before one that is measured or watched: what a first run meets a second time, a second one captures."""
+    """Number of runs before a measured one. With graphs two: a function is captured at its second call (GraphRunner.direct_first)."""
     return 2 if graphs else 1
 
 
 def draft_step(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool) -> float | None:
-    """Median seconds of a drafted token, None where nothing is drafted."""
+    """Median seconds per drafted token; None if nothing is drafted."""
     runner = graph_runner(pair.target, graphs)
     return costs.draft_seconds(pair.target, method.proposer(pair, settings), 5, runner=runner) if method.drafts else None
 
 
 @contextmanager
 def replays(device: torch.device) -> Iterator[list[tuple[Any, Any]]]:
-    """(start, end) events of every graph replay inside, whoever launches it; nothing on the CPU."""
+    """Collects (start, end) events of every CUDA graph replay inside; none on a CPU."""
     events: list[tuple[Any, Any]] = []
     if device.type != "cuda":
         yield events
@@ -125,17 +126,17 @@ def replays(device: torch.device) -> Iterator[list[tuple[Any, Any]]]:
 
 @dataclasses.dataclass
 class Decoded:
-    """One timed run. Seconds are medians over the rounds that drafted the most, the first of them left out."""
+    """One timed run. Seconds are medians over the rounds with the longest drafts, without the first of these."""
     tokens: list[int]
     rounds: list[Round]
     round_s: float | None
-    graphs_s: list[float]           # of a round's graph replays in their order; empty where none ran
-    complete: bool                  # whether the time sufficed
+    graphs_s: list[float]           # of a round's graph replays in order; empty without graphs
+    complete: bool                  # whether it ended before the time limit
 
 
 def decode(pair: Pair, method: Method, settings: dict[str, Any], graphs: bool, prompt: list[int], n: int, limit_s: float = 1e9,
            **more: Any) -> Decoded:
-    """Greedy (or as `more` says), recorder off, to exactly n tokens unless limit_s seconds are over first."""
+    """Decode n tokens, greedily unless `more` has other options, recorder off; stop after limit_s seconds."""
     device = pair.target.device
     proposer = method.proposer(pair, settings)
     proposer.forget()

@@ -1,4 +1,4 @@
-"""The whole check, in parts that each keep to their share of the time, and its table."""
+"""The whole check, each part within its share of the time, and its table."""
 from __future__ import annotations
 
 import gc
@@ -11,16 +11,16 @@ import torch
 from core.gpu_check import identity, measure, shapes, speed
 from core.runs import runner
 
-SECONDS = 420.0             # of the eight minutes promised, with room for start and end
+SECONDS = 420.0             # time limit: the check must end within eight minutes, with start-up
 VERSION = 1
-PASS_AIM, OVERHEAD_AIM_MS = 1.3, 0.3
+PASS_AIM, OVERHEAD_AIM_MS = 1.3, 0.3        # see `aims`
 
 
 def check(device: torch.device, seconds: float = SECONDS, which: Sequence[shapes.Shape] = shapes.SHAPES, dtype: torch.dtype = torch.bfloat16,
           report: Callable[[str], None] = lambda message: None, copied: int = 1 << 30) -> dict[str, Any]:
-    """The record that `specscope check gpu --json` writes. Raises nothing for want of time or memory: `skipped` lists what is missing.
+    """The record that `specscope check gpu --json` writes. `skipped` lists what there was no time or memory for.
 
-    A third of the time goes to identity; each shape gets an even share of what is left when its turn comes.
+    Identity may take a third of the time; each shape gets an equal share of the rest. which: the shapes; copied: bytes for the bandwidth.
     """
     began = time.perf_counter()
     report("copy bandwidth")
@@ -59,7 +59,7 @@ def _free(device: torch.device) -> int:
 
 
 def passed(result: dict[str, Any]) -> bool:
-    """Every run that was made gave plain decoding's tokens and waited for the device once a round, through the counted function alone."""
+    """Whether every run gave plain decoding's tokens and waited for the device once a round, and only in host_copy.wait."""
     return all(r["equal"] and _waits_once(r) for r in result["identity"])
 
 
@@ -68,7 +68,7 @@ def _waits_once(r: dict[str, Any]) -> bool:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The record in words and columns, for a terminal."""
+    """The record as text with columns, for a terminal."""
     lines = [f"{result['device']['name']}, torch {result['software']['torch']}; copies move {result['bandwidth_bytes_per_s'] / 1e9:.0f} GB/s "
              "(read and written)"]
     runs = result["identity"]
@@ -102,7 +102,7 @@ def _shape(s: dict[str, Any]) -> list[str]:
 
 
 def aims(s: dict[str, Any]) -> list[str]:
-    """This project's two aims for a captured round, where a round was captured."""
+    """A line that says whether this project's two aims for captured rounds are met; no line if nothing was captured."""
     if "graphs" not in s["passes"]:
         return []
     over = 1 / s["passes"]["graphs"]["share_of_bandwidth"]

@@ -1,4 +1,4 @@
-"""Targets and drafts of published shapes with random weights, made in place on the device: a cost does not depend on what weights hold."""
+"""Targets and drafts of published shapes with random weights, made on the device. The values of weights do not influence costs."""
 from __future__ import annotations
 
 import copy
@@ -22,7 +22,7 @@ from core.models.target import DecoderTarget
 from core.models.text import NoText
 
 MEDUSA_HEADS = 3
-EAGLE_ROWS = 32000          # rows of a published EAGLE-3 head's output
+EAGLE_ROWS = 32000          # rows of the output head of published EAGLE-3 heads
 
 
 def _scaling(factor: float) -> dict[str, object]:
@@ -36,6 +36,7 @@ SMOLLM2_135M = DecoderConfig(49152, 576, 1536, 30, 9, 3, 64, rope_theta=1e5, max
 
 @dataclass(frozen=True)
 class Shape:
+    """A target's size and that of its draft model."""
     name: str
     target: DecoderConfig
     draft_name: str
@@ -49,12 +50,12 @@ SMALL = Shape("small", DecoderConfig(512, 64, 128, 6, 4, 2, 16, rope_theta=1e4, 
 
 
 def parameters(c: DecoderConfig) -> int:
-    """Numbers in the weights; a tied head counts once."""
+    """The number of weights; a tied head counts once."""
     return sum(math.prod(shape) for shape in weights.plan(c).values())
 
 
 def read_bytes(c: DecoderConfig, dtype: torch.dtype) -> int:
-    """Bytes of the weights that one pass over a few tokens reads: an embedding that is no head gives single rows."""
+    """Bytes of weights that one pass over a few tokens reads: of an untied embedding it reads only single rows, which are not counted."""
     return (parameters(c) - (0 if c.tied_head else c.vocab_size * c.hidden_size)) * dtype.itemsize
 
 
@@ -67,7 +68,7 @@ def medusa_parameters(c: DecoderConfig) -> int:
 
 
 def random_decoder(c: DecoderConfig, dtype: torch.dtype, device: torch.device, seed: int = 0) -> Decoder:
-    """Weights drawn such that hidden states keep their size through the layers and distributions are neither flat nor one-hot."""
+    """Random weights whose hidden states keep their size through the layers and whose distributions are neither flat nor one-hot."""
     rng = torch.Generator(device).manual_seed(seed)
     model = Decoder(c, dtype, device).requires_grad_(False)
     with torch.no_grad():
@@ -83,7 +84,7 @@ def random_decoder(c: DecoderConfig, dtype: torch.dtype, device: torch.device, s
 
 
 def disturbed(model: Decoder, noise: float = 0.3) -> Decoder:
-    """The same model with noise on its head: a draft that is right often, not always. For models with a head of their own."""
+    """A copy with noise on its head: a draft model that is often right, not always. Only for untied heads."""
     out = copy.deepcopy(model)
     rng = torch.Generator(model.device).manual_seed(1)
     with torch.no_grad():
@@ -93,7 +94,7 @@ def disturbed(model: Decoder, noise: float = 0.3) -> Decoder:
 
 
 def _eagle_plan(c: DecoderConfig) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of an EAGLE-3 head whose one layer is as wide as the target's."""
+    """Tensor name -> shape of an EAGLE-3 head with a layer as wide as the target's."""
     H, at = c.hidden_size, "model.layers.0."
     layer = {n.removeprefix(at): s for n, s in weights.plan(replace(c, num_layers=1, qk_norm=False)).items() if n.startswith(at)}
     for name in ("q_proj", "k_proj", "v_proj"):
@@ -127,11 +128,11 @@ def random_medusa(target: Decoder, seed: int = 2) -> MedusaHeads:
 
 
 def target_pair(shape: Shape, dtype: torch.dtype, device: torch.device) -> Pair:
-    """The target alone; `give` adds drafts."""
+    """A pair with a random target and no drafts; `give` adds them."""
     return Pair(shape.name, shape.name, DecoderTarget(random_decoder(shape.target, dtype, device)), NoText())
 
 
 def give(pair: Pair, method: str, draft: Decoder | EagleHead | MedusaHeads) -> None:
-    """Put a draft made here where the registry's builders look for one that was read from a folder."""
-    pair.drafts[method] = Path("random")            # nothing is read from it
+    """Add a draft to the pair as if it had been loaded from a folder."""
+    pair.drafts[method] = Path("random")            # this folder is never read
     pair._loaded |= {"other text": None, method: (draft, None) if method == "draft" else draft}

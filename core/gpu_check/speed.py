@@ -1,4 +1,4 @@
-"""Costs of a shape in the serving dtype: passes, draft steps, what a round costs beside them, and what those costs would allow."""
+"""Costs of a shape in the serving dtype: passes, draft steps, the overhead of a round, and the speed-up that these costs allow."""
 from __future__ import annotations
 
 import time
@@ -20,16 +20,15 @@ LENGTHS = (1, 2, 4, 8, 16, 32)
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9)
 NEW_TOKENS = 64
 REPEATS = 10
-LONGEST = 16                # drafted tokens that a projection considers
+LONGEST = 16                # longest draft that a projection considers
 SPARE = 2 << 30             # bytes left for caches, activations and captured graphs
 METHODS = {"draft": {}, "eagle": {}, "medusa": {"tree": "chain"}, "lookup": {}, "suffix": {}, "early-exit": {}}
-
-PARTIAL = ("early-exit",)   # the draft has run a part of the pass already
+PARTIAL = ("early-exit",)   # methods whose draft has already run a part of the target's pass
 
 
 def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: float, free: int, limit_s: float,
           report: Callable[[str], None]) -> tuple[dict[str, Any] | None, list[str]]:
-    """(the shape's record or None, what was skipped and why). free: bytes of the device that may be used."""
+    """(the shape's record, or None if it does not fit; what was skipped and why). free: bytes of memory that may be used."""
     end, skipped = time.perf_counter() + limit_s, []
     need = shapes.parameters(shape.target) * dtype.itemsize + SPARE
     if need > free:
@@ -64,7 +63,7 @@ def check(shape: Shape, dtype: torch.dtype, device: torch.device, bytes_per_s: f
 
 def _methods(pair: Pair, graphs: bool, passes: dict[str, Any], end: float, skipped: list[str],
              report: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Plain first: a projection is against its round."""
+    """Records of all methods. Plain comes first, since projections are relative to its round."""
     table = {k: ms / 1e3 for k, ms in passes["graphs" if graphs and "graphs" in passes else "eager"]["ms"].items()}
     found, plain_s = [], None
     for name in ("plain", *METHODS):
@@ -87,15 +86,15 @@ def _methods(pair: Pair, graphs: bool, passes: dict[str, Any], end: float, skipp
 
 
 def _one(pair: Pair, method: registry.Method, settings: dict[str, Any], graphs: bool, table: dict[int, float], end: float) -> dict[str, Any]:
-    """overhead: of a round, what is neither its draft steps nor its pass; with graphs, what lies outside their replays. None where the
-    pass is not a whole one and no replay tells its cost."""
+    """The record of one method. overhead: the time of a round beyond its draft steps and its target pass, with graphs beyond their replays;
+    None where the pass is only a part of the target's and no replay was timed."""
     for _ in range(measure.warm_ups(graphs)):
         measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
     run = measure.decode(pair, method, settings, graphs, PROMPT, NEW_TOKENS, max(1.0, end - time.perf_counter()))
     k = max((len(r.drafted) for r in run.rounds), default=0)
     step = measure.draft_step(pair, method, settings, graphs)
     if len(run.graphs_s) == 2 and k:
-        step = run.graphs_s[0] / k              # the draft chain and the verify step, in that order
+        step = run.graphs_s[0] / k              # the two replays are the draft and the verification
     overhead = None
     if run.round_s is not None and (run.graphs_s or method.name not in PARTIAL):
         inside = sum(run.graphs_s) if run.graphs_s else k * (step or 0.0) + pass_seconds(table, k + 1)
@@ -110,9 +109,9 @@ def _ms(seconds: float | None) -> float | None:
 
 def project(step_s: float, passes: dict[int, float], overhead_s: float, plain_s: float,
             longest: int = LONGEST) -> dict[str, dict[str, float]]:
-    """alpha -> the best chain length and its speed-up (theory.speedup), from measured costs: a projection, nothing was accepted here.
+    """alpha -> the best chain length and its speed-up (theory.speedup) at these costs. A projection: no acceptance was measured.
 
-    A round costs k draft steps, a pass over k + 1 tokens and its overhead; plain_s is a whole round of plain decoding.
+    A round costs k draft steps, a pass over k + 1 tokens and its overhead; plain_s: seconds of a whole round of plain decoding.
     """
     v = [1.0] + [(pass_seconds(passes, k + 1) + overhead_s) / plain_s for k in range(1, longest + 1)]
     best = {alpha: theory.best_length(alpha, step_s / plain_s, v) for alpha in ALPHAS}

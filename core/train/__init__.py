@@ -1,1 +1,1 @@
-"""Training drafts for a target of one's own, from text that the target itself wrote (`specscope train`)."""
+"""`specscope train`: trains draft models, EAGLE-3 heads and Medusa heads for any target, on text that the target itself wrote."""

@@ -1,4 +1,4 @@
-"""Cached features -> batches, in an order that depends on seed and step alone, so that a resumed run sees what it would have seen."""
+"""Cached features -> batches, in an order that depends only on seed and epoch, so that a resumed run sees the same batches."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -9,35 +9,37 @@ from torch import Tensor
 
 from core.train.cache import FeatureCache
 
-BUCKET = 8      # batches that share texts of like length
+BUCKET = 8      # batches that are filled together, sorted by length, so that each has texts of similar length
 
 
 @dataclass
 class Batch:
-    """B texts padded to L tokens. `counts[b, t]`: the target wrote token t + 1 of text b, so position t's distribution is one to learn."""
+    """B texts padded to L tokens. `counts[b, t]`: the target wrote token t + 1 of text b, so the distribution at t is to be learned."""
     ids: Tensor         # [B, L] int64
     counts: Tensor      # [B, L] bool
-    hidden_states: Tensor      # [B, L, T, H] bfloat16, see core.train.cache
-    rows: Tensor        # [B, L, K] int64, rows of the draft's vocabulary
-    probs: Tensor       # [B, L, K] float32, 0 where the id is not in the draft's vocabulary
-    best: Tensor        # [B, L] int64, the target's likeliest id
+    hidden_states: Tensor   # [B, L, T, H] bfloat16, see core.train.cache
+    rows: Tensor        # [B, L, K] int64: the likeliest ids, as rows of the draft's head
+    probs: Tensor       # [B, L, K] float32: their probabilities under the target; 0 where the draft has no such row
+    best: Tensor        # [B, L] int64: the target's likeliest id
 
     @property
     def tokens(self) -> int:
+        """The number of positions that count."""
         return int(self.counts.sum())
 
 
 class Texts:
-    """The texts of several caches as one list; `token_ids` [V] may be a part of the caches' own vocabulary."""
+    """The texts of several caches as one list. token_ids [V]: the draft's vocabulary, which may be a part of the caches'."""
 
     def __init__(self, caches: Sequence[FeatureCache], held_out: Sequence[Sequence[bool]], token_ids: Tensor, device: torch.device | str) -> None:
         self.caches, self.device = caches, device
         self.training = [(c, i) for c, cache in enumerate(caches) for i in range(cache.done) if not held_out[c][i]]
         self.held_out = [(c, i) for c, cache in enumerate(caches) for i in range(cache.done) if held_out[c][i]]
         place = torch.searchsorted(token_ids, caches[0].token_ids).clamp(max=len(token_ids) - 1)
-        self.remap = torch.where(token_ids[place] == caches[0].token_ids, place, -1)      # the caches' row -> ours, or -1
+        self.remap = torch.where(token_ids[place] == caches[0].token_ids, place, -1)      # row in the caches -> row of the draft's head, -1 = none
 
     def batch(self, which: Sequence[tuple[int, int]]) -> Batch:
+        """which: (cache, text) of each text."""
         spans = [(self.caches[c], int(self.caches[c].starts[i]), int(self.caches[c].starts[i + 1]), int(self.caches[c].prompts[i])) for c, i in which]
         longest = max(end - start for _, start, end, _ in spans)
 
@@ -61,7 +63,7 @@ class Texts:
         return int(starts[item[1] + 1] - starts[item[1]])
 
     def order(self, epoch: int, size: int, seed: int) -> list[list[tuple[int, int]]]:
-        """One pass over the training texts as batches of `size`, texts of like length together, all of it shuffled."""
+        """One epoch over the training texts as batches of `size` texts of similar length, in shuffled order."""
         generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
         shuffled = [self.training[i] for i in torch.randperm(len(self.training), generator=generator).tolist()]
         batches = []

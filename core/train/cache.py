@@ -1,6 +1,6 @@
-"""What the target thought at every position of the training texts, computed once and kept on disk.
+"""The target's features of the training texts (hidden states, likeliest ids), computed once and cached on disk.
 
-One folder per data file holds flat, memory-mapped arrays over all its tokens, text after text:
+A folder for each data file holds flat, memory-mapped arrays over all its tokens, text after text:
 
     ids     int32    [N]         prompt and continuation
     states  bfloat16 [N, T, H]   hidden states: inputs of the aux layers; the last one is the output of the last layer, before the final norm
@@ -8,7 +8,7 @@ One folder per data file holds flat, memory-mapped arrays over all its tokens, t
     logps   float16  [N, K]      their log-probabilities at temperature 1 under the target's whole vocabulary
     best    int32    [N]         the target's argmax over its whole vocabulary, as an id
 
-rows, logps and best are filled where the following token was written by the target (the last prompt token included).
+rows, logps and best are filled at positions whose next token the target wrote, the last prompt token included.
 """
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ from core.train.data import Text
 FORMAT = 1
 TOP = 64
 MOST_ROWS = 32_767      # int16
-WINDOW = 64             # texts between two marks of progress; within one, texts of like length share a batch
+WINDOW = 64             # texts between two saves of the progress; within them, texts of similar length share a batch
 BATCH_TOKENS = 4096
-HEAD_ROWS = 128         # 128 x 49,152 float32 logits stay in a cache of the CPU; whole batches page-fault
+HEAD_ROWS = 128         # positions whose logits are computed at once: 128 x 49,152 floats are reused memory, whole batches cause page faults
 ARRAYS = {"ids": torch.int32, "states": torch.bfloat16, "rows": torch.int16, "logps": torch.float16, "best": torch.int32}
 
 
 class FeatureCache:
-    """The arrays of one folder, plus `starts` [texts + 1] and `prompts` [texts] (prompt lengths)."""
+    """The arrays of one folder, with `starts` [texts + 1] (positions of the texts), `prompts` [texts] (prompt lengths), `done` (texts computed)."""
 
     def __init__(self, folder: Path, texts: Sequence[Text], aux_layers: Sequence[int], token_ids: Tensor, target: Decoder) -> None:
+        """token_ids: the vocabulary of `rows`. Raises UserError if the folder holds features of something else."""
         self.folder, self.texts, self.aux_layers, self.token_ids = folder, texts, tuple(aux_layers), token_ids
         lengths = torch.tensor([0] + [len(t.ids) for t in texts])
         self.starts, self.prompts = lengths.cumsum(0), torch.tensor([len(t.prompt) for t in texts])
@@ -56,7 +57,7 @@ class FeatureCache:
         n = int(self.starts[-1])
         if mark.exists():
             there = json.loads(mark.read_text(encoding="utf-8"))
-            if set(self.meta["taps"]) <= set(there["taps"]):        # more layers than asked for are welcome
+            if set(self.meta["taps"]) <= set(there["taps"]):        # a cache with more layers serves too ("taps": the aux layers)
                 self.meta["taps"], self.aux_layers = there["taps"], tuple(there["taps"][:-1])
             if {k: v for k, v in there.items() if k != "done"} != self.meta:
                 raise UserError(f"{self.folder} holds features of other texts, another target or other settings; "
@@ -81,7 +82,7 @@ class FeatureCache:
 
     @torch.no_grad()
     def fill(self, target: Decoder, progress: Callable[[int], None] = lambda tokens: None) -> None:
-        """Compute what is missing. May be interrupted anywhere: the next call goes on at the last mark."""
+        """Compute what is missing. It may be interrupted at any time; the next call continues from the last saved progress."""
         while self.done < len(self.texts):
             window = range(self.done, min(self.done + WINDOW, len(self.texts)))
             batch: list[int] = []
@@ -95,7 +96,7 @@ class FeatureCache:
             self._mark()
 
     def _run(self, target: Decoder, batch: list[int]) -> int:
-        """One forward over texts padded on the right: causal attention never sees the padding."""
+        """Compute the features of some texts in one pass, padded on the right, where causal attention never reads. Returns their tokens."""
         longest = max(len(self.texts[i].ids) for i in batch)
         ids = torch.zeros(len(batch), longest, dtype=torch.int64)
         for row, i in enumerate(batch):

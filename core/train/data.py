@@ -1,4 +1,4 @@
-"""Training texts: what the target wrote after a prompt, read from JSON lines, and the split that keeps held-out topics apart."""
+"""Training texts (prompts and what the target wrote after them) as JSON lines, and the split into training and held-out texts."""
 from __future__ import annotations
 
 import gzip
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.errors import UserError
 
-HELD_OUT_SHARE = 32     # without a held-out topic in sight, one prompt in so many is held out
+HELD_OUT_SHARE = 32     # of the prompts without a held-out topic, one in this many is held out
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ def _text(line: str, where: str, vocab_size: int) -> Text:
 
 
 def write(path: Path, texts: Iterable[Text]) -> None:
-    """Append as JSON lines (plain, so that an interrupted run can go on where it stopped)."""
+    """Append as JSON lines (not gzipped, so that an interrupted run can continue the file)."""
     with path.open("a", encoding="utf-8") as file:
         for text in texts:
             file.write(json.dumps({"p": text.prompt, "g": text.written}, separators=(",", ":")) + "\n")
 
 
 def sha256(paths: Iterable[Path]) -> dict[str, str]:
-    """File name -> sha256, for the record of how a draft was made."""
+    """File name -> sha256, for the record of a training run."""
     out = {}
     for path in paths:
         digest = hashlib.sha256()
@@ -74,14 +74,14 @@ def sha256(paths: Iterable[Path]) -> dict[str, str]:
 def split(texts: list[Text], held_out_topics: Iterable[str], decode: Callable[[list[int]], str] | None) -> list[bool]:
     """For each text, whether it is held out.
 
-    A text whose prompt names a held-out topic is held out; so is every text of one prompt in HELD_OUT_SHARE, chosen by the hash
-    of the prompt. All texts of one prompt thus fall on one side, whatever the file, its order or the rest of the data.
+    A text whose prompt names a held-out topic is held out; so are all texts of one prompt in HELD_OUT_SHARE, chosen by the hash of
+    the prompt. All texts of a prompt are thus on the same side, whatever else is in the data and in which order.
     """
     topics = [t.lower() for t in held_out_topics]
-    verdict: dict[tuple[int, ...], bool] = {}
+    held_out: dict[tuple[int, ...], bool] = {}
     for text in texts:
-        if text.prompt not in verdict:
+        if text.prompt not in held_out:
             named = decode(list(text.prompt)).lower() if decode and topics else ""
             digest = hashlib.sha256(json.dumps(text.prompt).encode()).digest()
-            verdict[text.prompt] = any(t in named for t in topics) or digest[0] % HELD_OUT_SHARE == 0
-    return [verdict[text.prompt] for text in texts]
+            held_out[text.prompt] = any(t in named for t in topics) or digest[0] % HELD_OUT_SHARE == 0
+    return [held_out[text.prompt] for text in texts]

@@ -1,11 +1,11 @@
-"""Objective of an EAGLE-3 head (Li et al. 2025), in the layout that the authors publish.
+"""Training objective of an EAGLE-3 head (Li et al. 2025), saved in the authors' layout.
 
     g_0 = fc(three of the target's hidden states);  step s:  x = [input_layernorm(embed(token)); hidden_norm(g)]
     g' = hidden_norm(g) + attn(x)  (norm_before_residual);  g'' = g' + mlp(post_attention_layernorm(g'));  logits = lm_head(norm(g''))
 
-Position t reads the target's hidden states at t and token t + 1, and predicts token t + 2. Training-time test: at step s the head reads
-its own g'' in place of the target's hidden states, exactly as when it drafts s tokens ahead. Its keys are then a mixture: position t at
-step s sees, of itself and the s - 1 positions before it, what *this* rollout put there, and target-fed keys further back.
+Position t reads the target's hidden states at t and token t + 1, and predicts token t + 2. In the paper's training-time test, the head at
+step s reads its own g'' in place of the target's hidden states, as it does when it drafts the s-th token after the first. Attention then
+reads keys of two kinds: for the last s positions those of this rollout, for positions before them those made from the target.
 """
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from core.train.loss import head_loss
 from core.train.score import Score
 from core.train.start import tuned_lens
 
-DEPTH = 4           # measured
-STEPS = 3           # trained
-STEP_WEIGHT = 0.8   # of a step, relative to the one before: later ones are reached less often
+DEPTH = 4           # steps that are measured
+STEPS = 3           # steps that are trained
+STEP_WEIGHT = 0.8   # weight of a step's loss, relative to the step before, since later steps are reached less often
 
 
 class EagleHead(nn.Module):
-    """The tensors of the published file, q/k/v and gate/up apart as there. H hidden, T aux layers, D head size.
+    """The tensors of the published file, with q, k, v and gate, up separate as there. H hidden size, T number of aux layers, D head size.
 
-    A target's hidden states have a few entries thousands of times larger than the rest, so that any step on `fc` itself would be far too
-    large for those: in training they are first multiplied by `tap_scale` [T*H].
+    A few entries of a target's hidden states are thousands of times larger than the rest, and any step on `fc` would be far too large for
+    them. So in training the hidden states are first multiplied by `tap_scale` [T*H] (its name in existing checkpoints).
     """
 
-    def __init__(self, config: DecoderConfig, aux_layers: int, rows: int, norm_before_residual: bool = True) -> None:
+    def __init__(self, config: DecoderConfig, num_aux_layers: int, rows: int, norm_before_residual: bool = True) -> None:
         super().__init__()
         c, h = config, config.hidden_size
         q, kv = c.num_heads * c.head_dim, c.num_kv_heads * c.head_dim
@@ -46,8 +46,8 @@ class EagleHead(nn.Module):
             return nn.Parameter(torch.zeros(out, n_in))
 
         self.config, self.norm_before_residual = c, norm_before_residual
-        self.fc = matrix(h, aux_layers * h)               # of the scaled hidden states; `save` multiplies the scale in
-        self.register_buffer("tap_scale", torch.ones(aux_layers * h))
+        self.fc = matrix(h, num_aux_layers * h)           # for the scaled hidden states; `save` multiplies it by the scale
+        self.register_buffer("tap_scale", torch.ones(num_aux_layers * h))
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = matrix(q, 2 * h), matrix(kv, 2 * h), matrix(kv, 2 * h), matrix(h, q)
         self.gate_proj, self.up_proj, self.down_proj = matrix(c.intermediate_size, h), matrix(c.intermediate_size, h), matrix(h, c.intermediate_size)
         self.input_layernorm, self.hidden_norm = nn.Parameter(torch.ones(h)), nn.Parameter(torch.ones(h))
@@ -66,7 +66,7 @@ class EagleHead(nn.Module):
         return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
     def finish(self, g: Tensor, attended: Tensor) -> Tensor:
-        """attended [B, heads, L, D] -> the layer's output before the final norm, [B, L, H]."""
+        """The rest of the layer: g [B, L, H] and attention's output [B, heads, L, D] -> output before the final norm, [B, L, H]."""
         g = (self.rms(g, self.hidden_norm) if self.norm_before_residual else g) + F.linear(attended.transpose(1, 2).flatten(2), self.o_proj)
         x = self.rms(g, self.post_attention_layernorm)
         return g + F.linear(F.silu(F.linear(x, self.gate_proj)) * F.linear(x, self.up_proj), self.down_proj)
@@ -81,9 +81,9 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def rollout_attention(q: Tensor, keys: list[Tensor], values: list[Tensor]) -> Tensor:
     """Attention of rollout step s = len(keys) - 1 for all positions at once: q [B, heads, L, D], keys[j] [B, kv heads, L, D].
 
-    Row t is the s-th drafted token of the round that began at position t - s (rows t < s begin nowhere and count nothing). It sees
-    keys[0] up to t - s, then keys[1] at t - s + 1, ..., keys[s] at t. So the first part is a causal product moved by s,
-    and each later one adds a single score per row.
+    Row t is step s of the round that began at position t - s (rows t < s belong to no round and do not count). It attends to keys[0] up
+    to t - s, then to keys[1] at t - s + 1, ..., keys[s] at t. So keys[0] give a causal product shifted by s, and each later step
+    adds one score per row.
     """
     s, (_, heads, L, D) = len(keys) - 1, q.shape
     group = heads // keys[0].shape[1]
@@ -98,7 +98,7 @@ def rollout_attention(q: Tensor, keys: list[Tensor], values: list[Tensor]) -> Te
     i = torch.arange(L, device=q.device)
     scores = scores.masked_fill(i[None, :] > (i[:, None] - s).clamp(min=0), -torch.inf)
     own = []
-    for j in range(1, s + 1):       # row t reads keys[j] at t - s + j
+    for j in range(1, s + 1):       # row t attends to keys[j] at t - s + j
         k = wide(keys[j]).roll(s - j, 2)
         own.append((q * k).sum(-1, keepdim=True).float() * scale)
     probs = torch.cat([scores, *own], -1).softmax(-1).to(q.dtype)
@@ -109,21 +109,24 @@ def rollout_attention(q: Tensor, keys: list[Tensor], values: list[Tensor]) -> Te
 
 
 class EagleObjective(nn.Module):
+    """Trains all of `head`. token_ids [V]: the ids of lm_head's rows."""
+
     depth = DEPTH
 
     def __init__(self, head: EagleHead, token_ids: Tensor, target: Decoder, aux_layers: list[int], cached: list[int]) -> None:
-        """aux_layers: layers whose inputs the head reads; cached: those in the cache's hidden states, in its order."""
+        """aux_layers: the layers whose inputs the head reads; cached: the layers of the batches' hidden states, in their order."""
         super().__init__()
         self.head, self.token_ids, self.target_embed, self.aux_layers = head, token_ids.to(target.device), target.embed.detach(), aux_layers
-        self.columns = [cached.index(t) for t in aux_layers]
+        self.columns = [cached.index(layer) for layer in aux_layers]
 
     def trained(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+        """(matrices, all other parameters)."""
         h = self.head
         matrices = [h.fc, h.q_proj, h.k_proj, h.v_proj, h.o_proj, h.gate_proj, h.up_proj, h.down_proj]
         return matrices, [h.input_layernorm, h.hidden_norm, h.post_attention_layernorm, h.norm, h.lm_head]
 
     def steps(self, batch: Batch, count: int) -> list[Tensor]:
-        """[s] -> normed output [B, L - 1, H] of step s; its row t predicts token t + 2, from target hidden states up to t - s."""
+        """For each step s the output [B, L - 1, H] after the norm. Its row t predicts token t + 2 from the target's hidden states up to t - s."""
         h = self.head
         hidden_states = batch.hidden_states[:, :-1, self.columns].flatten(2).float()
         embedded = F.embedding(batch.ids[:, 1:], self.target_embed).float()
@@ -133,7 +136,7 @@ class EagleObjective(nn.Module):
         values: list[Tensor] = []
         out = []
         for s in range(count):
-            if s:       # row t now reads what the step before put out at t - 1
+            if s:       # row t now reads the last step's output at t - 1
                 g = F.pad(g[:, :-1], (0, 0, 1, 0))
             q, k, v = h.qkv(embedded, g, cos, sin)
             keys.append(k)
@@ -154,7 +157,7 @@ class EagleObjective(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, batches: Iterable[Batch], target: Decoder) -> None:
-        """Fit the head's start to what the copied layer puts out (core.train.start.tuned_lens)."""
+        """Fit the initial lm_head to the outputs of the copied layer (core.train.start.tuned_lens)."""
         pairs = []
         for b in batches:
             keep = _counted(b, 0)
@@ -162,10 +165,10 @@ class EagleObjective(nn.Module):
         lens = tuned_lens(torch.cat([h for h, _ in pairs]), torch.cat([w for _, w in pairs]))
         self.head.lm_head.copy_(self.head.lm_head @ lens)
 
-    def measure(self, batch: Batch, target_law: list[Tensor], score: Score) -> None:
-        """A round that begins at position t drafts tokens t + 2, t + 3, ...: step s of it is row t + s of that step's output."""
+    def measure(self, batch: Batch, target_dists: list[Tensor], score: Score) -> None:
+        """Add held-out texts to `score`. A round from t drafts tokens t + 2, t + 3, ...: its step s is row t + s. Shapes as in draft.py."""
         outputs = self.steps(batch, DEPTH)
-        for b, p in enumerate(target_law):
+        for b, p in enumerate(target_dists):
             keep = batch.counts[b, 1:].clone()
             p = p[1:] if bool(batch.counts[b, 0]) else p
             n = int(keep.sum())
@@ -194,14 +197,14 @@ class EagleObjective(nn.Module):
 
 
 def _counted(batch: Batch, s: int) -> Tensor:
-    """[B, L - 1]: rows whose predicted token t + 2 the target wrote, and whose round began inside the text."""
+    """[B, L - 1] bool: rows t whose token t + 2 the target wrote, and whose round at step s began inside the text."""
     keep = batch.counts[:, 1:].clone()
     keep[:, :s] = False
     return keep
 
 
 def vocabulary_maps(token_ids: Tensor, vocab_size: int) -> dict[str, Tensor]:
-    """d2t[row] = id - row (an offset, not the id) and t2d[id] = whether the draft knows it."""
+    """d2t[row] = id - row (an offset, not the id); t2d[id] = whether the draft has a row for it."""
     t2d = torch.zeros(vocab_size, dtype=torch.bool)
     t2d[token_ids] = True
     return {"d2t": token_ids - torch.arange(len(token_ids)), "t2d": t2d}

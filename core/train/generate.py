@@ -1,4 +1,4 @@
-"""Let the target write its own training text, many rows at a time."""
+"""Lets the target write its own training text, in batches of many texts."""
 from __future__ import annotations
 
 from collections import defaultdict
@@ -14,13 +14,13 @@ from core.sampling import probs
 from core.train import data
 from core.train.data import Text
 
-ROWS = 96
-MAX_NEW = 240
-TEMPERATURES = (0.0, 0.4, 0.7, 1.0)     # greedy text too: it is what a visitor sees first
+ROWS = 96               # texts a batch
+MAX_NEW = 240           # tokens a text
+TEMPERATURES = (0.0, 0.4, 0.7, 1.0)     # greedy text too, since 0 is the default of decoding
 
 
 def batches(prompts: Sequence[Sequence[int]], rows: int = ROWS) -> list[list[int]]:
-    """Indices of prompts of one length each, at most `rows` together: equal lengths need no padding mask."""
+    """Groups of prompts (as indices) of equal length, which need no padding mask, at most `rows` in each."""
     by_length: dict[int, list[int]] = defaultdict(list)
     for i, prompt in enumerate(prompts):
         by_length[len(prompt)].append(i)
@@ -29,9 +29,9 @@ def batches(prompts: Sequence[Sequence[int]], rows: int = ROWS) -> list[list[int
 
 def generate(target: Decoder, prompts: Sequence[Sequence[int]], path: Path, eos_ids: Sequence[int], seed: int,
              max_new: int = MAX_NEW, progress: Callable[[int], None] = lambda texts: None) -> None:
-    """Append a text for every prompt to `path`, batch after batch; a file left by an interrupted call is gone on with.
+    """Append a text for every prompt to `path`, batch after batch. The file of an interrupted call is continued.
 
-    Every batch draws from a generator of its own, so that the file does not depend on where it was interrupted.
+    Every batch has its own random generator, so that the result does not depend on where a call was interrupted.
     """
     done = _keep_whole_batches(path, batches(prompts))
     for number, group in enumerate(batches(prompts)):
@@ -44,16 +44,16 @@ def generate(target: Decoder, prompts: Sequence[Sequence[int]], path: Path, eos_
 
 
 def _keep_whole_batches(path: Path, groups: list[list[int]]) -> int:
-    """Cut the file behind its last complete batch; returns how many it holds."""
+    """Cut the file after its last complete batch. Returns the number of complete batches."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
     whole = len(lines) - (bool(lines) and not lines[-1].endswith("\n"))
-    done = kept = 0
+    done = texts = 0
     for group in groups:
-        if kept + len(group) > whole:
+        if texts + len(group) > whole:
             break
-        done, kept = done + 1, kept + len(group)
-    if kept < len(lines):
-        path.write_text("".join(lines[:kept]), encoding="utf-8")
+        done, texts = done + 1, texts + len(group)
+    if texts < len(lines):
+        path.write_text("".join(lines[:texts]), encoding="utf-8")
     return done
 
 
@@ -79,6 +79,7 @@ def write(target: Decoder, prompts: Tensor, temperatures: Tensor, eos_ids: Seque
 
 
 def _take_rows(cache: KVCache, alive: Tensor) -> KVCache:
+    """A copy of the cache with the rows where alive [B] bool is true."""
     layers, _, heads, capacity, size = cache.k.shape
     new = KVCache(layers, int(alive.sum()), heads, capacity, size, cache.k.dtype, cache.k.device)
     alive = alive.to(cache.k.device)

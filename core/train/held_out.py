@@ -1,4 +1,4 @@
-"""The held-out texts that a run is judged by, with the target's exact distribution on the draft's vocabulary kept in memory."""
+"""The held-out texts on which a training run is measured, with the target's exact distributions over the draft's vocabulary."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,13 +13,14 @@ from core.train.cache import HEAD_ROWS
 
 @dataclass
 class HeldOut:
+    """Batches of held-out texts."""
     batches: list[Batch]
-    dists: list[list[Tensor]]        # per batch, per text: [positions that count, V] float16
+    dists: list[list[Tensor]]       # by batch and text: the target's probabilities [positions that count, V] float16
 
 
 @torch.no_grad()
 def prepare(texts: Texts, target: Decoder, token_ids: Tensor, positions: int, size: int) -> HeldOut:
-    """The first held-out texts, up to so many positions. The same ones for every run over the same data."""
+    """The first held-out texts, up to `positions` positions, in batches of `size`; the same for every run on the same data."""
     out, seen = HeldOut([], []), 0
     for a in range(0, len(texts.held_out), size):
         if seen >= positions:

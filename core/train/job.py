@@ -1,4 +1,4 @@
-"""One run of `specscope train`: texts -> cached features -> a draft in its published folder."""
+"""One run of `specscope train`: texts -> cached features -> training -> a draft in its published format."""
 from __future__ import annotations
 
 import argparse
@@ -21,27 +21,28 @@ from core.train import data, generate, held_out, loop, prompts, vocabulary
 from core.train.batches import Texts
 from core.train.cache import MOST_ROWS, FeatureCache
 
-FIT_TEXTS = 192         # a draft's start is fitted on so many
-# per kind: size of the output vocabulary, MLP neurons kept
+FIT_TEXTS = 192         # texts on which a draft's initial weights are fitted
+# by kind: size of the output vocabulary, MLP neurons of a layer
 DEFAULTS = {"draft": (6000, 640), "eagle": (6000, 1024), "medusa": (6000, 0)}
-# per kind: optimizer of the matrices, peak rate of the rest. Muon costs a third of an EAGLE step and disturbs its fitted start
+# by kind: optimizer of the matrices, peak learning rate of the rest. For EAGLE, Muon takes a third of a step and undoes its fitted start
 OPTIMIZERS = {"draft": ("muon", 1e-3), "eagle": ("adamw", 5e-4), "medusa": ("muon", 1e-3)}
 MATRIX_LR = {"muon": 0.02, "adamw": 4e-4}
 
 
 @dataclass
 class Plan:
-    """Everything a run needs: the target, its texts with features, the vocabulary."""
+    """What a run needs: the target, its texts with features, the draft's vocabulary."""
     args: argparse.Namespace
     target: Decoder
     text: Text | NoText
     texts: Texts
     token_ids: Tensor
-    aux_layers: list[int]   # the cached hidden states, in their order
-    facts: dict[str, Any]
+    aux_layers: list[int]   # layers of the cached hidden states, in their order; the last is the target's output
+    facts: dict[str, Any]   # for training.json
 
 
 def run(args: argparse.Namespace) -> int:
+    """Returns the exit code. Raises UserError for options or files that cannot be used, EnvironmentFailure for memory and disk."""
     if not args.data and not args.generate:
         raise UserError("Training needs text: give --data FILE …, or --generate N to let the target write N texts first.")
     if (Path(args.out) / "checkpoint.pt").exists() and not args.resume:
@@ -64,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def summary(args: argparse.Namespace, record: dict) -> str:
+    """The result in one line."""
     last = record["curve"][-1] if record["curve"] else None
     state = "Interrupted; go on with --resume." if record["interrupted"] else "Done."
     if last is None:
@@ -93,7 +95,7 @@ def _prepare(args: argparse.Namespace) -> Plan:
     root = Path(args.cache) if args.cache else out / "cache"
     known = _vocabulary(root / "vocabulary.json", sources, max(8000, args.vocab_size or 0), target, eos)
     caches: list[FeatureCache] = []
-    for file, texts in zip(files, sources):     # a first one that holds more layers than asked for sets them for all
+    for file, texts in zip(files, sources):     # the first cache may hold more layers than needed; then all get them
         caches.append(FeatureCache(root / _name(file, texts), texts, caches[0].aux_layers if caches else aux_layers, known, target))
     if len({c.aux_layers for c in caches}) > 1:
         raise UserError(f"{root} holds features of different layers for different files; choose another --cache.")
@@ -112,7 +114,7 @@ def _prepare(args: argparse.Namespace) -> Plan:
 
 
 def _quiet(message: str, share: float | None) -> None:
-    """Loading is short beside training."""
+    """No progress messages: loading is short, compared with training."""
 
 
 def _aux_layers(args: argparse.Namespace, layers: int) -> list[int]:
@@ -127,7 +129,7 @@ def _name(file: Path, texts: list[data.Text]) -> str:
 
 
 def _fast(folder: Path, device: torch.device) -> Decoder:
-    """A target of its own, packed for this CPU: a packed one cannot start a draft."""
+    """The target once more, packed for this CPU. From packed weights no draft could be made."""
     target = weights.load_decoder(folder, torch.bfloat16, device)
     load.pack(target)
     return target
@@ -147,7 +149,7 @@ def _generate(args: argparse.Namespace, out: Path, folder: Path, text: Text | No
 
 
 def _vocabulary(path: Path, sources: list[list[data.Text]], size: int, target: Decoder, eos: tuple[int, ...]) -> Tensor:
-    """Chosen with the first texts and then kept: features cached for one vocabulary serve every later run."""
+    """The vocabulary of the caches: chosen for the first texts and then kept, so that cached features serve later runs."""
     if not path.exists():
         ids = vocabulary.choose((t for texts in sources for t in texts), size, target.config.vocab_size, eos)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +159,7 @@ def _vocabulary(path: Path, sources: list[list[data.Text]], size: int, target: D
 
 
 def _fill(caches: list[FeatureCache], folder: Path, device: torch.device) -> None:
-    """Compute missing features."""
+    """Compute the features that are missing."""
     import tqdm
     if all(c.done == len(c.texts) for c in caches):
         return
@@ -200,7 +202,7 @@ def _medusa(plan: Plan) -> nn.Module:
 
 
 def _fit_batches(plan: Plan) -> list:
-    some = plan.texts.training[:8 if plan.args.resume else FIT_TEXTS]       # a resumed draft is overwritten by its checkpoint
+    some = plan.texts.training[:8 if plan.args.resume else FIT_TEXTS]       # the checkpoint of a resumed run replaces what is fitted here
     if not some:
         raise UserError("Every text is held out: there is nothing to train on. Give more data.")
     return [plan.texts.batch(some[i:i + 8]) for i in range(0, len(some), 8)]

@@ -1,4 +1,4 @@
-"""One training loop for every kind of draft: Muon for the matrices, AdamW for the rest, linear decay, checkpoints, resuming."""
+"""The training loop of every kind of draft: Muon or AdamW, linear decay, checkpoints, resuming."""
 from __future__ import annotations
 
 import json
@@ -19,26 +19,27 @@ from core.train.batches import Texts
 from core.train.held_out import HeldOut
 from core.train.score import Score
 
-CHECKPOINT_SECONDS = 180
-MUON_RMS = 0.04     # entries of an orthogonal matrix of these widths: turns a rate for Muon into one for AdamW
-WARMUP = 0.02       # share of the run in which the learning rates rise
+CHECKPOINT_SECONDS = 180        # between two checkpoints
+MUON_RMS = 0.04     # root mean square of Muon's orthogonal steps at these widths: turns a learning rate for Muon into one for AdamW
+WARMUP = 0.02       # share of the run during which the learning rates rise
 
 
 @dataclass(frozen=True)
 class Options:
-    tokens: int = 1_000_000         # to be seen in all, repetitions included
+    """Options of a training run. kl, tv: weights of the two terms of core.train.loss."""
+    tokens: int = 1_000_000         # to see in all, repetitions included
     batch: int = 16                 # texts a step
-    optimizer: str = "muon"         # of the matrices; or "adamw". The rest always has AdamW
+    optimizer: str = "muon"         # of the matrices, or "adamw"; all other parameters have AdamW
     matrix_lr: float = 0.02
     rest_lr: float = 1e-3
     kl: float = 1.0
     tv: float = 0.0
     seed: int = 0
-    measure_every: int = 100_000    # tokens
+    measure_every: int = 100_000    # tokens between two held-out measurements
 
 
 def optimizers(objective: Any, options: Options, say: Callable[[str], None]) -> list[torch.optim.Optimizer]:
-    """Muon orthogonalises every step (Jordan et al. 2024): a step goes further, but costs as much as some 600 tokens of these drafts."""
+    """Muon (Jordan et al. 2024) orthogonalises every step: steps are more effective, but each costs as much as some 600 tokens here."""
     matrices, rest = objective.trained()
     adam = {"betas": (0.9, 0.95), "weight_decay": 0.0}
     if options.optimizer == "muon" and hasattr(torch.optim, "Muon"):
@@ -51,7 +52,7 @@ def optimizers(objective: Any, options: Options, say: Callable[[str], None]) -> 
 
 
 def measure(objective: Any, held_out: HeldOut, autocast: torch.dtype | None) -> dict:
-    """Held-out acceptance; see core.train.score."""
+    """Held-out acceptance: the result of core.train.score.Score."""
     score = Score(objective.depth)
     with torch.no_grad(), _autocast(held_out.batches[0].ids.device.type, autocast):
         for batch, dists in zip(held_out.batches, held_out.dists):
@@ -61,10 +62,10 @@ def measure(objective: Any, held_out: HeldOut, autocast: torch.dtype | None) -> 
 
 def train(objective: nn.Module, texts: Texts, held_out: HeldOut, options: Options, folder: Path, *, resume: bool = False,
           autocast: torch.dtype | None = torch.bfloat16, say: Callable[[str], None] = print, show: bool = True, facts: dict | None = None) -> dict:
-    """Train until `options.tokens` are seen or Ctrl-C; returns the record that is also written to folder/training.json.
+    """Train until `options.tokens` are seen or Ctrl-C. Returns the record, which is also written to folder/training.json.
 
-    The checkpoint (weights, optimizers, place in the data) is written at the end of a step, every few minutes and at the end; a run
-    resumed from it gives bit for bit what an uninterrupted one gives on the same machine.
+    A checkpoint (weights, optimizers, position in the data) is written every few minutes and at the end, always between two steps. A run
+    resumed from it gives bit for bit the result of an uninterrupted one on the same machine.
     """
     import tqdm
     opts = optimizers(objective, options, say)
@@ -122,7 +123,7 @@ def train(objective: nn.Module, texts: Texts, held_out: HeldOut, options: Option
 
 
 def learning_rate(done: float) -> float:
-    """Share of the peak rate: a short rise, then down to 0 in a line."""
+    """Share of the peak learning rate after a share `done` of the run: a short rise, then a linear decay to 0."""
     return min((done + 1e-3) / WARMUP, 1.0) * max(0.0, 1 - done)
 
 
@@ -149,7 +150,7 @@ def _weights(objective: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def saved_token_ids(folder: Path) -> torch.Tensor:
-    """The output vocabulary of the checkpoint to resume from: it stays, whatever data comes in addition."""
+    """The draft's vocabulary in the checkpoint of `folder`, which a resumed run keeps, whatever new data it has."""
     return _read(folder / "checkpoint.pt")["token_ids"]
 
 
@@ -171,7 +172,7 @@ def _load(path: Path, objective: nn.Module, opts: list[torch.optim.Optimizer], o
                 raise UserError(f"{path} holds a draft of another shape ({name}); resume with the options it was begun with.")
             p.copy_(there["weights"][name])
     for o, saved in zip(opts, there["optimizers"]):
-        rates = [g["lr"] for g in o.param_groups]       # the options' own: a resumed run may be given others
+        rates = [g["lr"] for g in o.param_groups]       # from the options, which may differ from the checkpoint's
         o.load_state_dict(saved)
         for group, rate in zip(o.param_groups, rates):
             group["lr"] = rate
@@ -181,7 +182,7 @@ def _load(path: Path, objective: nn.Module, opts: list[torch.optim.Optimizer], o
 
 @contextmanager
 def _interruptible() -> Iterator[list]:
-    """Ctrl-C lets the step end and fills the list; a second one interrupts for good. Outside the main thread nothing changes."""
+    """Inside, the first Ctrl-C only fills the list, so that the step can end; a second one interrupts. Without effect outside the main thread."""
     stopped: list[bool] = []
 
     def ask(*_: Any) -> None:

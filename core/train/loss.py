@@ -1,10 +1,10 @@
-"""Head and loss in one: how far the draft's distribution lies from the target's, over the K cached ids and a reduced vocabulary.
+"""Output head and loss in one: the distance of the draft's distribution from the target's, over the K cached ids.
 
     loss = mean over positions of  kl * sum_k p_k (logsumexp(z) - z_k)  +  tv * (sum_k p_k - sum_k min(p_k, q_k))
 
-with z = hidden W^T, q = softmax(z). The first term is the cross-entropy against the target's distribution (KL up to a constant); the second is
-the share of drafts that chain verification would reject (Leviathan et al. 2023, eq. 1: acceptance = sum min(p, q)), which KL only bounds.
-Logits of a whole batch would be its largest tensor by far, so they live a few hundred positions at a time and their gradient is taken at once.
+with z = hidden W^T and q = softmax(z). The first term is the cross-entropy with the target's distribution (KL up to a constant); the second
+is the probability that chain verification rejects (Leviathan et al. 2023: acceptance = sum min(p, q)), which KL only bounds.
+The logits of a whole batch would be by far its largest tensor, so they are computed CHUNK positions at a time, together with their gradient.
 """
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CHUNK = 512
+CHUNK = 512         # positions
 
 
 class _HeadLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, rows: Tensor, probs: Tensor, kl: float, tv: float, dtype: torch.dtype) -> Tensor:
-        """hidden [n, H], weight [V, H], rows [n, K] int64, probs [n, K] float (0 where a cached id does not count) -> scalar."""
+        """hidden [n, H], weight [V, H], rows [n, K] int64, probs [n, K] float, 0 for ids that the draft does not have -> scalar."""
         w = weight.to(dtype)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = hidden.new_zeros((), dtype=torch.float32)
@@ -53,4 +53,5 @@ class _HeadLoss(torch.autograd.Function):
 
 def head_loss(hidden: Tensor, weight: Tensor, rows: Tensor, probs: Tensor, *, kl: float = 1.0, tv: float = 0.0,
               dtype: torch.dtype = torch.float32) -> Tensor:
+    """The loss above. hidden [n, H], weight [V, H], rows [n, K] int64, probs [n, K]; dtype: of the matrix products -> scalar."""
     return _HeadLoss.apply(hidden, weight, rows, probs, kl, tv, dtype)

@@ -1,4 +1,4 @@
-"""`specscope train`: its options. The work is in core.train.job, which is imported when it is asked for: it loads torch."""
+"""The options of `specscope train`. core.train.job does the work; it loads torch, so it is imported only for a run."""
 from __future__ import annotations
 
 import argparse
@@ -7,6 +7,7 @@ KINDS = ("draft", "eagle", "medusa")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options to the command's parser."""
     add = parser.add_argument
     add("kind", choices=KINDS, help="a small draft model, an EAGLE-3 head or Medusa heads")
     add("--target", metavar="PATH_OR_ID", help="the model to draft for (default: the embedded SmolLM2-135M)")
@@ -72,5 +73,6 @@ def _layers(text: str) -> list[int]:
 
 
 def main(args: argparse.Namespace) -> int:
+    """Run the command. Returns the exit code; errors as in core.train.job.run."""
     from core.train.job import run
     return run(args)

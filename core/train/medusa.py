@@ -1,9 +1,9 @@
-"""Objective of Medusa heads (Cai et al. 2024) on the frozen target, saved in vLLM's layout with one head matrix for all.
+"""Training objective of Medusa heads (Cai et al. 2024) on the frozen target, saved in vLLM's layout with one output matrix for all heads.
 
     head i at position t:  x = h_t + SiLU(W_i h_t + b_i),  logits = lm_head(x)  predict token t + 2 + i
 
-h_t is the target's state after its final norm; the target itself predicts t + 1. W_i starts at 0, so that every head starts as the
-target's own next-token guess.
+h_t is the target's last hidden state after its final norm, from which the target itself predicts token t + 1. W_i starts at 0, so that
+every head starts with the target's own next-token prediction.
 """
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from core.train.loss import head_loss
 from core.train.score import Score
 
 HEADS = 4
-RANKS = 8           # guesses of a head whose accuracy is written down, for `--tree auto`
-HEAD_WEIGHT = 0.8   # of a head's loss relative to the one before (Cai et al., 2.2.1)
+RANKS = 8           # guesses of a head whose accuracy is saved, for `--tree auto`
+HEAD_WEIGHT = 0.8   # weight of a head's loss, relative to the head before (Cai et al. 2024, sec. 2.2.1)
 
 
 class MedusaObjective(nn.Module):
+    """token_ids [V]: the ids of the output matrix's rows."""
+
     def __init__(self, target: Decoder, token_ids: Tensor, heads: int = HEADS) -> None:
         super().__init__()
         self.depth = heads
-        self.token_ids, self.target = token_ids.to(target.device), [target]       # in a list: the target is no part of what is trained
+        self.token_ids, self.target = token_ids.to(target.device), [target]       # in a list, so that the target is no submodule
         size, device = target.config.hidden_size, target.device
         self.weights = nn.ParameterList(nn.Parameter(torch.zeros(size, size, device=device)) for _ in range(heads))
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(size, device=device)) for _ in range(heads))
@@ -39,7 +41,7 @@ class MedusaObjective(nn.Module):
         return list(self.weights), [*self.biases, self.lm_head]
 
     def outputs(self, batch: Batch) -> list[Tensor]:
-        """[i] -> [B, L, H], what head i hands to lm_head."""
+        """For each head its output before lm_head, [B, L, H]."""
         target = self.target[0]
         h = target.norm(batch.hidden_states[:, :, -1].to(target.dtype)).float()
         return [h + F.silu(F.linear(h, w) + b).float() for w, b in zip(self.weights, self.biases)]
@@ -47,17 +49,17 @@ class MedusaObjective(nn.Module):
     def loss(self, batch: Batch, dtype: torch.dtype, kl: float, tv: float) -> Tensor:
         total, weights = batch.hidden_states.new_zeros((), dtype=torch.float32), 0.0
         for i, x in enumerate(self.outputs(batch)):
-            keep = batch.counts[:, i + 1:]          # where token t + 2 + i is the target's
+            keep = batch.counts[:, i + 1:]          # positions t whose token t + 2 + i the target wrote
             weight = HEAD_WEIGHT ** i
             total = total + weight * head_loss(x[:, :-(i + 1)][keep], self.lm_head, batch.rows[:, i + 1:][keep], batch.probs[:, i + 1:][keep],
                                                kl=kl, tv=tv, dtype=dtype)
             weights += weight
         return total / weights
 
-    def measure(self, batch: Batch, target_law: list[Tensor], score: Score) -> None:
-        """Head i at t against the target's distribution of token t + 2 + i, given the text up to it."""
+    def measure(self, batch: Batch, target_dists: list[Tensor], score: Score) -> None:
+        """Add held-out texts to `score`: head i at t, compared with the target's distribution of token t + 2 + i. Shapes as in draft.py."""
         outputs, self.score = self.outputs(batch), score
-        for b, p in enumerate(target_law):
+        for b, p in enumerate(target_dists):
             first, n = int(batch.counts[b].int().argmax()), int(batch.counts[b].sum())
             m = n - self.depth
             if m < 1:
@@ -74,6 +76,7 @@ class MedusaObjective(nn.Module):
             score.sums["ranks"] = score.sums.get("ranks", 0) + torch.stack(ranks)
 
     def save(self, folder: Path) -> None:
+        """Write vLLM's Medusa folder, with the measured `head_accuracy` if there is one."""
         c, heads = self.target[0].config, len(self.weights)
         tensors: dict[str, Tensor] = {}
         for i, (w, b) in enumerate(zip(self.weights, self.biases)):

@@ -1,4 +1,4 @@
-"""The project's own prompts: every task with every topic, some topics kept for judging (assets/train_prompts.json)."""
+"""The prompts of `--generate`: every task with every topic, some topics held out for measuring (assets/train_prompts.json)."""
 from __future__ import annotations
 
 import json
@@ -14,14 +14,15 @@ FILE = ASSETS / "train_prompts.json"
 
 @dataclass(frozen=True)
 class Prompts:
+    """Parts that prompts are made of."""
     topics: list[str]
     held_out_topics: list[str]
-    tasks: list[str]            # with {topic}
+    tasks: list[str]            # texts with {topic}
     passages: list[str]
-    passage_tasks: list[str]    # with {passage}
+    passage_tasks: list[str]    # texts with {passage}
 
     def choose(self, count: int, seed: int) -> list[str]:
-        """`count` distinct prompts in an order that depends on the seed alone: a larger count only adds to a smaller one."""
+        """`count` distinct prompts in an order that depends only on the seed, so that a larger count adds prompts at the end."""
         every = [t.format(topic=x) for x in (*self.topics, *self.held_out_topics) for t in self.tasks]
         every += [t.format(passage=p) for p in self.passages for t in self.passage_tasks]
         order = torch.randperm(len(every), generator=torch.Generator().manual_seed(seed)).tolist()

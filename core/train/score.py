@@ -1,4 +1,4 @@
-"""Held-out acceptance of a draft, from teacher-forced passes over text that the target wrote."""
+"""Held-out acceptance of a draft, measured with teacher forcing on text that the target wrote."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass
 class Score:
-    """Entry [i, t] speaks of a round that begins at position t: its (i+1)-th drafted token, all before it being the text's own.
+    """Sums over rounds. Entry [i, t] is the i-th drafted token (from 0) of a round that begins at position t; the tokens before it are the text's.
 
     agree: the draft's likeliest token is the target's (greedy acceptance). overlap: sum min(p, q) at temperature 1.
     """
@@ -27,7 +27,7 @@ class Score:
         self.positions += agree.shape[1]
 
     def result(self) -> dict:
-        """By position: `*_by_position` on the text's own prefix; `*_accepted` among rounds in which all before it were accepted."""
+        """Means by draft position: `*_by_position` over all rounds, `*_accepted` over rounds that accepted all tokens before it."""
         out: dict = {"positions": self.positions}
         for name in ("agree", "overlap"):
             mean, chain = self.sums[name] / self.positions, self.sums[name + "_chain"] / self.positions
@@ -39,5 +39,5 @@ class Score:
 
 
 def rounds(per_position: Tensor, depth: int) -> Tensor:
-    """[n] -> [depth, n - depth + 1]: a draft whose step depends on the text alone has the same number at every depth."""
+    """[n] -> [depth, n - depth + 1], for a draft whose result at a position depends only on the text and not on the round's beginning."""
     return per_position.unfold(0, depth, 1).T

@@ -1,16 +1,16 @@
-"""Where an EAGLE-3 head starts: at the best linear guess, written into the published layout.
+"""Initial weights of an EAGLE-3 head: the best linear prediction of the target's next hidden state, in the published layout.
 
-Let h_t be the target's last state at t, scaled to size 1 (root mean square). Least squares finds M with h_{t+1} = M [e_{t+1}; h_t],
-e the normed embedding; it is fitted on rollouts, where a forecast stands in for h_t, as much as on h_t itself. On SmolLM2-135M it agrees
-with the target on 0.24, 0.22, 0.21, 0.21 of held-out tokens at depths 1 to 4, before any training.
+Let h_t be the target's last hidden state at t, scaled to root mean square 1, and e the normed embedding. Least squares finds M with
+h_{t+1} = M [e_{t+1}; h_t]. It is fitted on h_t and also on rollouts, where a prediction takes the place of h_t. On SmolLM2-135M its
+argmax agrees with the target's for 0.24, 0.22, 0.21, 0.21 of the held-out tokens at depths 1 to 4, before any training.
 
-    fc             h_t from the three aux layers
-    residual       h_t, so that attention has to add M [e; h] - h
-    SELF heads     attend to their own position: v and o are the best factors of that map of their rank
-    other heads    the target's last layer reading h, as is its MLP (with fewer neurons)
-    norm, lm_head  the target's
+    fc             computes h_t from the three aux layers
+    residual       carries h_t, so that attention has to add M [e; h] - h
+    first heads    attend only to their own position; v and o are the best low-rank factors of that map (_self_heads)
+    other heads    are those of the target's last layer, reading h; the MLP is that layer's too, with fewer neurons
+    norm, lm_head  are the target's
 
-Every head has a value of its own (as many kv heads as heads): three shared ones would let 192 numbers through.
+There are as many kv heads as query heads: with the target's three shared ones, only 192 numbers could pass.
 """
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from core.train.batches import Batch
 from core.train.eagle import STEP_WEIGHT, STEPS, EagleHead
 from core.train.start import copy_layer, narrow_config, neuron_order
 
-SELF_SHARE = 2 / 3                  # of the heads
-SELF_SCORE = 400.0                  # q.k at distance 0; after / sqrt(64) the nearest rival lies about 10 below
-SELF_WAVES = (0.4, 0.25, 0.2, 0.15)  # of that, by rotary frequency, fastest first: together they peak at distance 0 alone
-COPIED = 0.05                       # of their size: at full size the copied parts disturb the guess more than they add
-RIDGE = 0.003
-ROUNDS = 3                          # each fits M on what the one before rolls out
+SELF_SHARE = 2 / 3                  # share of the heads that attend only to their own position
+SELF_SCORE = 400.0                  # q.k at distance 0; divided by sqrt(64), the score at any other distance is at least about 10 lower
+SELF_WAVES = (0.4, 0.25, 0.2, 0.15)  # shares of that score by rotary frequency, fastest first: their sum has its only peak at distance 0
+COPIED = 0.05                       # scale of the copied parts: at full size they spoil the linear prediction more than they help
+RIDGE = 0.003                       # of the least squares, relative to the mean of the diagonal
+ROUNDS = 3                          # of fitting M, each on rollouts with the last M
 
 
 @torch.no_grad()
 def eagle_from_target(target: Decoder, columns: Sequence[int], neurons: int, token_ids: Tensor, batches: Sequence[Batch]) -> EagleHead:
-    """columns: which of the batches' hidden states are the aux layers. Positions of `batches` are what the guess is fitted on."""
+    """columns: which of the batches' hidden states are those of the aux layers. batches: the texts that everything is fitted on."""
     c = dataclasses.replace(narrow_config(target.config, 1, neurons), num_kv_heads=target.config.num_heads)
     head = EagleHead(c, len(columns), len(token_ids)).to(target.device)
     last = torch.cat([b.hidden_states[b.counts][:, -1] for b in batches[:4]])
@@ -56,6 +56,7 @@ def eagle_from_target(target: Decoder, columns: Sequence[int], neurons: int, tok
 
 
 def _copy_last_layer(head: EagleHead, target: Decoder, sample: Tensor, size: float) -> None:
+    """Copy the target's last layer into the head's state half. sample [n, H]: to rank MLP neurons; size: scale of what it adds."""
     c, old = target.config, target.layers[-1]
     new = Layer(narrow_config(c, 1, head.config.intermediate_size), device=target.device)
     copy_layer(new, old, neuron_order(old, sample.to(target.dtype)))
@@ -71,21 +72,23 @@ def _copy_last_layer(head: EagleHead, target: Decoder, sample: Tensor, size: flo
 
 
 def _unit(x: Tensor) -> Tensor:
+    """x scaled to root mean square 1."""
     return F.rms_norm(x.float(), x.shape[-1:])
 
 
-def _within(batch: Batch) -> Tensor:
-    """[B, L - 1]: rows whose token t + 1 is of the text, prompt included, and not padding."""
+def _no_padding(batch: Batch) -> Tensor:
+    """[B, L - 1] bool: rows t whose token t + 1 belongs to the text (prompt included) and is no padding."""
     return batch.counts[:, :-1].flip(1).cumsum(1).flip(1) > 0
 
 
 def _solve(gram: Tensor, wanted: Tensor) -> Tensor:
+    """Ridge regression from the normal equations."""
     eye = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
     return torch.linalg.solve(gram + RIDGE * gram.diagonal().mean() * eye, wanted)
 
 
 def _fit_states(columns: Sequence[int], batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
-    """(fc [H, T*H], scale [T*H]) with fc (scale * aux layers) = the last state."""
+    """(fc [H, T*H], scale [T*H]) with fc (scale * hidden states of the aux layers) = h."""
     gram, wanted, count = 0.0, 0.0, 0
     for b in batches:
         x = b.hidden_states[:, :, columns][b.counts].flatten(1).double()
@@ -95,7 +98,7 @@ def _fit_states(columns: Sequence[int], batches: Sequence[Batch]) -> tuple[Tenso
 
 
 def _fit_guess(head: EagleHead, embed: Tensor, columns: Sequence[int], batches: Sequence[Batch], matrix: Tensor | None) -> tuple[Tensor, Tensor]:
-    """(M [H, 2H], second moments [2H, 2H] of its inputs). matrix: the M to roll out with; None: only true hidden states are fitted on."""
+    """(M [H, 2H], second moments [2H, 2H] of its inputs). matrix: the M for the rollouts; None: fit on the target's hidden states alone."""
     gram = wanted = 0.0
     for b in batches:
         embedded, want = _unit(F.embedding(b.ids[:, 1:], embed)), _unit(b.hidden_states[:, 1:, -1])
@@ -112,16 +115,16 @@ def _fit_guess(head: EagleHead, embed: Tensor, columns: Sequence[int], batches: 
 
 
 def _constant(embed: Tensor, batches: Sequence[Batch]) -> Tensor:
-    """c [H] with c . e = 1 for every token that occurs, as nearly as can be."""
+    """c [H] with c . e = 1, in least squares, for every token that occurs: queries and keys that are the same everywhere."""
     gram = ones = 0.0
     for b in batches:
-        e = _unit(F.embedding(b.ids[:, 1:][_within(b)], embed)).double()
+        e = _unit(F.embedding(b.ids[:, 1:][_no_padding(b)], embed)).double()
         gram, ones = gram + e.T @ e, ones + e.sum(0)
     return _solve(gram, ones).float()
 
 
 def _self_heads(head: EagleHead, added: Tensor, moments: Tensor, constant: Tensor) -> None:
-    """Let the first heads attend to their own position and add `added` [H, 2H] times the normed input, in its best factors."""
+    """Let the first heads attend only to their own position and add `added` [H, 2H] times the normed input, in the best low-rank factors."""
     c = head.config
     n, h, d = round(c.num_heads * SELF_SHARE), c.hidden_size, c.head_dim
     rank = min(n * d, h)

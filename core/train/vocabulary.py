@@ -1,4 +1,4 @@
-"""The reduced output vocabulary: the ids that the target writes most often. A full head would cost a fifth of the target's step."""
+"""The draft's reduced vocabulary: the ids that the target writes most often. A full output head would cost a fifth of the target's step."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -10,9 +10,9 @@ from core.train.data import Text
 
 
 def choose(texts: Iterable[Text], size: int, vocab_size: int, always: Iterable[int] = (), among: Tensor | None = None) -> Tensor:
-    """The `size` ids most frequent in what was written, `always` (EOS ids) included, ascending: int64 [size].
+    """The `size` most frequent ids of the written parts, including the ids `always` (EOS), ascending: int64 [size].
 
-    Ties and never-written ids go by id: byte-pair vocabularies list frequent merges first. among: choose from these alone.
+    Of equally frequent ids the lower come first, since byte-pair vocabularies list frequent merges first. among: the ids to choose from.
     """
     counts = torch.zeros(vocab_size, dtype=torch.int64)
     for text in texts:

@@ -1,6 +1,6 @@
-"""Tiny draft heads in every published layout, written by hand from the formats' description, and plain references of what they compute.
+"""Tiny draft heads in every published layout, and reference implementations of what they compute.
 
-The references share no code with the product: no cache, whole sequences, attention spelled out.
+The references share no code with core: whole sequences, no cache, attention as loops.
 """
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def rms(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
 def rotated(x: Tensor) -> Tensor:
     """x [n, heads, D], position = row."""
     half = x.shape[-1] // 2
-    wavelengths = 10000.0 ** (torch.arange(half, dtype=torch.float32) / half)        # everyone takes them in float32
+    wavelengths = 10000.0 ** (torch.arange(half, dtype=torch.float32) / half)        # all implementations compute them in float32
     angle = torch.arange(x.shape[0], dtype=F64)[:, None] * (1 / wavelengths).double()
     cos, sin = angle.cos()[:, None], angle.sin()[:, None]
     a, b = x[..., :half], x[..., half:]
@@ -131,7 +131,7 @@ def attention(t: dict[str, Tensor], x: Tensor) -> Tensor:
 
 
 class EagleReference:
-    """logits after any tokens: rows from the target's hidden states as far as it has been (`known` tokens), from its own output behind."""
+    """The reference of an EAGLE head: rows of verified tokens read the target's hidden states, rows of drafted tokens the head's own output."""
 
     def __init__(self, folder: Path, target: Decoder, file: str = "model.safetensors", aux_layers: tuple[int, ...] = (2, 4, 5),
                  flags: dict | None = None) -> None:
@@ -169,7 +169,7 @@ class EagleReference:
 
     @torch.no_grad()
     def logits(self, tokens: list[int], drafted: list[int]) -> Tensor:
-        """tokens: verified ones and the last emitted; drafted: behind them. -> [V], -inf where the head has no row."""
+        """tokens: the verified ones and the last emitted one; drafted: those after them -> logits [V], -inf where the head has no row."""
         g = self.hidden_states(tokens[:-1])
         ids = tokens[1:]
         out = self.layer(ids, g)
@@ -194,7 +194,7 @@ def medusa_blocks(seed: int, heads: int, layers: int, rows: int = V) -> tuple[li
 
 def medusa(folder: Path, file: str = "medusa_lm_head.safetensors", heads: int = 3, layers: int = 1, seed: int = 1, legacy: bool = False, at: str = "",
            said: int = 2) -> dict[str, Tensor]:
-    """v0.1 (at "") or the head part of 1.0 (at "medusa_head."); returns the tensors too."""
+    """The v0.1 layout (at="") or the heads of a 1.0 checkpoint (at="medusa_head."). Returns the tensors."""
     blocks, outputs = medusa_blocks(seed, heads, layers)
     tensors = {f"{at}{h}.{l}.linear.{kind}": t for h in range(heads) for l in range(layers) for kind, t in zip(("weight", "bias"), blocks[h][l])}
     if not legacy:
@@ -205,7 +205,7 @@ def medusa(folder: Path, file: str = "medusa_lm_head.safetensors", heads: int = 
 
 
 def medusa1(folder: Path, heads: int = 3, seed: int = 1) -> Path:
-    """A whole model of two layers with heads in its two shards, listed by an index."""
+    """A 1.0 checkpoint: a model of two layers with heads, in two shards with an index."""
     c = tiny.config(vocab_size=V)
     tensors = tiny.random_tensors(c, 0) | medusa(folder, heads=heads, seed=seed, at="medusa_head.")
     names = sorted(tensors)
@@ -230,11 +230,11 @@ def medusa_vllm(folder: Path, heads: int = 3, seed: int = 1, shared: bool = Fals
     return write(folder, hf, tensors)
 
 
-def medusa_reference(state: Tensor, blocks: list, outputs: list[Tensor]) -> Tensor:
-    """state [H] after the target's final norm -> [heads, rows], head after head."""
+def medusa_reference(hidden: Tensor, blocks: list, outputs: list[Tensor]) -> Tensor:
+    """hidden [H], the target's last hidden state after its final norm -> logits [heads, rows]."""
     rows = []
     for h, layers in enumerate(blocks):
-        x = state.double()
+        x = hidden.double()
         for w, b in layers:
             y = w.float().double() @ x + (0 if b is None else b.float().double())
             x = x + y * torch.sigmoid(y)

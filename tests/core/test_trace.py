@@ -1,4 +1,4 @@
-"""The trace's two written forms parse alike, survive every text, and whatever is no trace is refused in one sentence."""
+"""The trace's two written forms parse alike and keep every text; anything that is no trace is refused in one sentence."""
 from __future__ import annotations
 
 import json
@@ -50,8 +50,8 @@ def test_both_forms_parse_alike_and_survive_the_round_trip(made, tmp_path):
     assert len((tmp_path / "a.ndjson").read_bytes().split(b"\n")) == len(made.rounds) + 3
 
 
-def test_lines_are_lines_for_every_reader():
-    """U+2028, form feed and NEL inside a text end no line where lines are split at newlines; each line is one JSON object."""
+def test_no_text_breaks_a_line_of_the_stream():
+    """Each line is one JSON object, though texts contain U+2028, form feeds and NEL, which some readers take for line ends."""
     for line in recorded().lines():
         assert line.count("\n") == 1 and line.endswith("\n")
         json.loads(line)
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_named_with_its_place(path, value, said):
     '{"version": 1, "run": {}}', '{"version":1,"run":{},"rounds":5}\n{"index":0}', '{"index": 0}',
     '{"version":1,"run":{},"rounds":[]}\n{"rounds":null}',
     "\ufeff{}", '{"version":1,"run":5}\n{"index":1}'], ids=lambda t: t[:20])
-def test_whatever_is_no_trace_is_one_sentence(text):
+def test_what_is_no_trace_is_refused_in_one_sentence(text):
     with pytest.raises(UserError) as caught:
         trace.parse(text)
     assert "\n" not in str(caught.value)
@@ -170,7 +170,7 @@ def test_writing_where_there_is_no_folder(tmp_path):
         recorded().write(tmp_path / "none" / "a.json")
 
 
-def test_a_number_that_is_none_is_never_written():
+def test_nan_is_never_written():
     made = recorded()
     made.totals.ttft_s = float("nan")
     with pytest.raises(ValueError):

@@ -1,4 +1,4 @@
-"""Tiny random models, scripted proposers and small checkpoints: what the tests of the decoding core are made of."""
+"""Tiny random models, scripted proposers and small checkpoints for the tests of core."""
 from __future__ import annotations
 
 import json
@@ -23,17 +23,18 @@ from core.sampling.probs import Sampling
 from core.trace import Round
 
 F64, F32 = torch.float64, torch.float32
-DEVICE = "cpu"      # of the models that are made here
+DEVICE = "cpu"      # of all models made here
 
 
 def config(**changes: Any) -> DecoderConfig:
+    """A config of two layers and 20 ids, with changes."""
     sizes = {"vocab_size": 20, "hidden_size": 32, "intermediate_size": 48, "num_layers": 2, "num_heads": 4, "num_kv_heads": 2,
              "head_dim": 8, "max_positions": 64}
     return DecoderConfig(**sizes | changes)
 
 
 def random_tensors(c: DecoderConfig, seed: int, head_size: int | None = None) -> dict[str, Tensor]:
-    """Every tensor of a checkpoint, such that the distributions are neither flat nor one-hot."""
+    """The tensors of a random checkpoint whose distributions are neither flat nor one-hot."""
     rng = torch.Generator().manual_seed(seed)
 
     def values(name: str, shape: tuple[int, ...]) -> Tensor:
@@ -63,7 +64,7 @@ def hf_config(c: DecoderConfig, **changes: Any) -> dict[str, Any]:
 
 
 def checkpoint(folder: Path, seed: int = 0, tokenizer: Any = None, hf: dict[str, Any] | None = None, **changes: Any) -> Path:
-    """A checkpoint folder as transformers would write it, float32."""
+    """A checkpoint folder in transformers' format, float32."""
     from safetensors.torch import save_file
     c = config(**changes)
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ def text(made: Any, **config: Any) -> Text:
 
 
 def logits_after(model: Decoder, tokens: list[int]) -> Tensor:
-    """A fresh forward without any cache: the reference for everything that caches."""
+    """Logits [V] of the next token from a forward without cache, the reference for all code with a cache."""
     with torch.inference_mode():
         return model(torch.tensor([tokens]))[0, -1]
 
@@ -122,7 +123,7 @@ def dist_after(model: Decoder, tokens: list[int], sampling: Sampling, vocab_size
 
 
 def greedy(model: Decoder, tokens: list[int], n: int, vocab_size: int | None = None) -> list[int]:
-    """n tokens of plain greedy decoding, each by a fresh forward."""
+    """n tokens of plain greedy decoding, each from a forward without cache."""
     out = list(tokens)
     for _ in range(n):
         out.append(int(logits_after(model, out)[:vocab_size].argmax()))
@@ -130,7 +131,7 @@ def greedy(model: Decoder, tokens: list[int], n: int, vocab_size: int | None = N
 
 
 class Scripted(Proposer):
-    """Deterministic drafts: choose(tokens so far) -> the next id. `asked` keeps every k."""
+    """Deterministic drafts: choose(tokens so far) -> the next id, at most `most` of them. `asked` logs every k."""
 
     def __init__(self, choose: Callable[[list[int]], int], most: int = 99) -> None:
         self.choose, self.most = choose, most
@@ -146,15 +147,17 @@ class Scripted(Proposer):
 
 
 def perfect(model: Decoder) -> Scripted:
+    """Drafts the target's likeliest tokens."""
     return Scripted(lambda tokens: int(logits_after(model, tokens).argmax()))
 
 
 def always_wrong(model: Decoder) -> Scripted:
+    """Drafts the target's least likely tokens."""
     return Scripted(lambda tokens: int(logits_after(model, tokens).argmin()))
 
 
 def right_for(model: Decoder, n: int) -> Scripted:
-    """The first n tokens of every draft are the target's, the rest is wrong."""
+    """The first n tokens of every draft are the target's likeliest, the others its least likely."""
     class Some(Scripted):
         def propose(self, ctx: Context, k: int) -> Draft | None:
             start = len(ctx.tokens)
@@ -164,7 +167,7 @@ def right_for(model: Decoder, n: int) -> Scripted:
 
 
 class Uniform(Proposer):
-    """Draws every token evenly from the whole vocabulary, with its real distribution as q."""
+    """Draws every token uniformly from the vocabulary, with that distribution as q."""
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         q = torch.full((k, ctx.vocab_size), 1 / ctx.vocab_size, dtype=ctx.dtype)
@@ -172,12 +175,12 @@ class Uniform(Proposer):
 
 
 def other_model(model: Decoder, seed: int = 7) -> DraftModel:
-    """An unrelated tiny model of the same vocabulary."""
+    """A draft model that is an unrelated tiny model of the same vocabulary."""
     return DraftModel(decoder(seed, model.dtype, num_layers=1, vocab_size=model.config.vocab_size, max_positions=model.config.max_positions))
 
 
 def near_model(model: Decoder, noise: float = 0.05) -> DraftModel:
-    """The target with noise on its head: accepts often, not always."""
+    """A draft model that is the target with noise on its head: often accepted, not always."""
     c = model.config
     tensors = random_tensors(c, 0)
     rng = torch.Generator().manual_seed(1)
@@ -194,6 +197,7 @@ PROMPT = [3, 1, 4, 1, 5]
 
 def decode(to: DecoderTarget, proposer: Proposer, prompt: list[int] = PROMPT, text: Any = None, sampling: Sampling | None = None,
            **options: Any) -> tuple[Decoding, list[Round]]:
+    """Decode to the end (16 tokens, greedily, unless options differ) -> (the Decoding, its rounds)."""
     options = {"max_new_tokens": 16, "sampling": sampling or Sampling()} | options
     run = Decoding(to, proposer, prompt, Options(**options), text)
     return run, list(run)

@@ -1,4 +1,4 @@
-"""The GPU check on the CPU with tiny shapes: everything of it but CUDA's own events, warnings and memory figures."""
+"""The GPU check on a CPU with tiny shapes: all of it but CUDA's events, warnings and memory figures."""
 from __future__ import annotations
 
 import json
@@ -29,7 +29,7 @@ def test_published_shapes_have_their_published_sizes(config, millions):
     assert shapes.parameters(config) / 1e6 == pytest.approx(millions, rel=1e-3)
 
 
-def test_sizes_that_decide_what_fits_are_those_of_the_built_modules():
+def test_computed_sizes_are_those_of_the_built_modules():
     c = replace(TINY.target, tied_head=True)
     for config in (TINY.target, c):
         model = shapes.random_decoder(config, torch.float32, CPU)
@@ -68,7 +68,7 @@ def test_a_wrong_token_is_reported_and_fails_the_check(monkeypatch):
 
 @pytest.mark.parametrize(("changes", "good"), [({}, True), ({"syncs_elsewhere": {}}, True), ({"syncs_elsewhere": {"core/loop.py:7": 2}}, False),
                                                ({"waits_per_round": 1.1}, False), ({"equal": False}, False)])
-def test_what_the_check_passes(changes, good):
+def test_what_passes_the_check(changes, good):
     one = {"equal": True, "waits_per_round": 1.0, "syncs_elsewhere": None}
     assert run.passed({"identity": [one, one | changes]}) == good
 
@@ -126,7 +126,7 @@ def test_projection_is_the_closed_form_of_the_measured_costs():
     gains = {k: theory.expected_tokens(0.8, k) * 0.013 / (k * 0.001 + pass_seconds(passes, k + 1) + 0.002) for k in range(1, speed.LONGEST + 1)}
     best = max(gains, key=gains.get)
     assert got == {"k": best, "speedup": pytest.approx(gains[best])}
-    assert speed.project(1.0, passes, 0.0, 0.01)["0.5"] == {"k": 0, "speedup": 1.0}        # a draft that costs more than it gives
+    assert speed.project(1.0, passes, 0.0, 0.01)["0.5"] == {"k": 0, "speedup": 1.0}        # a draft that costs more than it saves
     assert max(x["k"] for x in speed.project(0.0, passes, 0.0, 0.01, longest=3).values()) == 3
 
 
@@ -144,7 +144,7 @@ def test_waits_are_counted_and_synchronisations_elsewhere_named():
 
 
 class Event:
-    """A CUDA event whose time is a count of the calls so far."""
+    """A CUDA event whose time is the number of calls so far."""
     now = 0
 
     def __init__(self, enable_timing=False):
@@ -162,13 +162,13 @@ class Event:
 
 
 def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
-    """The CUDA-only calls by their names and order; what they measure, a GPU must show."""
-    asked = []
+    """The names and order of the CUDA-only calls. What they measure can only be tested on a GPU."""
+    calls = []
     monkeypatch.setattr(torch.cuda, "Event", Event)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: asked.append("synchronize"))
-    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", asked.append)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: calls.append("synchronize"))
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", calls.append)
     cuda, replayed = torch.device("cuda"), []
-    assert measure.seconds(lambda: None, cuda, 3) == 1e-3 and asked == ["synchronize"] * 3
+    assert measure.seconds(lambda: None, cuda, 3) == 1e-3 and calls == ["synchronize"] * 3
 
     class Graph:
         def replay(self):
@@ -197,7 +197,7 @@ def test_what_only_a_gpu_does_with_a_stand_in_for_cuda(monkeypatch):
     assert order == ["device", "wait", "side", "wait", "capture"] and len(done) == 2 and len(replayed) == 3 and bool(function.inputs[0] == 1)
     with measure.watched(cuda) as watch:
         warnings.warn(measure.SYNC, stacklevel=1)
-    assert asked[3:] == ["warn", "default"] and watch.waits == 0
+    assert calls[3:] == ["warn", "default"] and watch.waits == 0
     assert list(watch.elsewhere.values()) == [1] and next(iter(watch.elsewhere)).startswith("gpu_check/test_gpu_check.py:")
 
 

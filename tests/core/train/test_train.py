@@ -1,4 +1,4 @@
-"""Training end to end on a tiny random target: losses fall, resuming and Ctrl-C lose nothing, the saved folders are the published ones."""
+"""Training on a tiny random target: losses fall, resuming gives the same result, saved folders have the published formats."""
 from __future__ import annotations
 
 import json
@@ -32,13 +32,13 @@ from tests.core import tiny
 
 KINDS = ("draft", "eagle", "medusa")
 IDS = torch.tensor([0, 1, 2, 3, 5, 6, 8, 9, 11, 13, 14, 17, 18, 19])
-TAPS = (1, 3, 6)
+AUX_LAYERS = (1, 3, 6)
 COUNT = 400         # texts
 
 
 @pytest.fixture(scope="module")
 def target() -> Decoder:
-    """Seven layers, so that the three aux layers differ; sampled text of such a target has something to learn."""
+    """Seven layers, so that the three aux layers differ."""
     model = tiny.decoder(seed=4, dtype=tiny.F32, num_layers=7)
     for p in model.parameters():
         p.requires_grad_(False)
@@ -51,7 +51,7 @@ def texts(target: Decoder, tmp_path_factory: pytest.TempPathFactory) -> Texts:
     prompts = torch.randint(0, 20, (COUNT, 3), generator=rng)
     written = generate.write(target, prompts, torch.full((COUNT,), 0.7), [], 20, rng)
     made = [Text(tuple(p.tolist()), tuple(w)) for p, w in zip(prompts, written)]
-    features = cache.FeatureCache(tmp_path_factory.mktemp("cache"), made, TAPS, IDS, target)
+    features = cache.FeatureCache(tmp_path_factory.mktemp("cache"), made, AUX_LAYERS, IDS, target)
     features.fill(target)
     return Texts([features], [[i < 8 for i in range(COUNT)]], IDS, "cpu")
 
@@ -61,7 +61,7 @@ def objective(kind: str, target: Decoder, texts: Texts) -> torch.nn.Module:
         return DraftObjective(draft_from_target(target, [0, 1], 24, IDS, torch.arange(20)[None]), IDS, target)
     if kind == "eagle":
         head = eagle_from_target(target, [0, 1, 2], 24, IDS, [texts.batch(texts.training[:100])])
-        return EagleObjective(head, IDS, target, list(TAPS), [*TAPS, 7])
+        return EagleObjective(head, IDS, target, list(AUX_LAYERS), [*AUX_LAYERS, 7])
     return MedusaObjective(target, IDS, 3)
 
 
@@ -98,7 +98,7 @@ def ctrl_c() -> Iterator[None]:
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_resumed_run_equals_an_uninterrupted_one(kind: str, target: Decoder, texts: Texts, tmp_path: Path) -> None:
-    """Ctrl-C in the middle ends the step and keeps everything; the resumed run gives the same numbers bit for bit."""
+    """Ctrl-C ends the run after the step, and the resumed run gives the same numbers bit for bit."""
     whole = run(kind, target, texts, tmp_path / "whole")
     steps = []
     original = Texts.batch
@@ -129,7 +129,7 @@ def test_what_cannot_be_resumed_is_refused(target: Decoder, texts: Texts, tmp_pa
         run("draft", target, texts, tmp_path, resume=True)
 
 
-def test_order_depends_on_seed_and_epoch_alone(texts: Texts) -> None:
+def test_order_depends_only_on_seed_and_epoch(texts: Texts) -> None:
     flat = [i for b in texts.order(0, 4, seed=3) for i in b]
     assert sorted(flat) == sorted(texts.training) and set(flat).isdisjoint(texts.held_out)
     assert texts.order(0, 4, seed=3) == texts.order(0, 4, seed=3) != texts.order(1, 4, seed=3)
@@ -145,12 +145,12 @@ def test_a_smaller_vocabulary_than_the_caches(texts: Texts) -> None:
 
 
 @pytest.mark.parametrize("kl, tv", [(1.0, 0.0), (0.0, 1.0), (0.7, 0.4)])
-def test_loss_and_gradient_are_what_autograd_says(kl: float, tv: float) -> None:
+def test_loss_and_gradient_equal_autograds(kl: float, tv: float) -> None:
     rng = torch.Generator().manual_seed(1)
     hidden, weight = torch.randn(7, 5, generator=rng, requires_grad=True), torch.randn(11, 5, generator=rng, requires_grad=True)
     rows = torch.stack([torch.randperm(11, generator=rng)[:4] for _ in range(7)])
     p = torch.rand(7, 4, generator=rng) / 4
-    p[:, 3] = 0         # an id that does not count
+    p[:, 3] = 0         # an id that the draft does not have
     mine = head_loss(hidden, weight, rows, p, kl=kl, tv=tv)
     grads = torch.autograd.grad(mine, (hidden, weight))
     logq = (hidden @ weight.T).log_softmax(-1).gather(1, rows)
@@ -197,12 +197,12 @@ def test_a_saved_eagle_head_has_the_published_names_and_shapes(target: Decoder, 
     assert torch.equal(torch.arange(n) + maps["d2t"], IDS) and torch.equal(maps["t2d"].nonzero()[:, 0], IDS)     # offsets, not ids
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["draft_vocab_size"] == n and config["vocab_size"] == 20 and config["num_hidden_layers"] == 1
-    assert config["eagle_config"]["eagle_aux_hidden_state_layer_ids"] == list(TAPS)
+    assert config["eagle_config"]["eagle_aux_hidden_state_layer_ids"] == list(AUX_LAYERS)
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_the_decoding_core_computes_what_was_trained(before: bool, target: Decoder, texts: Texts, tmp_path: Path) -> None:
-    """Norms, token order, aux layers and positions of a saved head mean the same in training and in drafting."""
+def test_drafting_computes_what_was_trained(before: bool, target: Decoder, texts: Texts, tmp_path: Path) -> None:
+    """A saved head gives the same logits in training and in drafting: norms, token order, aux layers, positions."""
     made = objective("eagle", target, texts)
     made.head.norm_before_residual = before
     for p in [*made.parameters(), *made.head.buffers()]:
@@ -214,7 +214,7 @@ def test_the_decoding_core_computes_what_was_trained(before: bool, target: Decod
     n = int(batch.counts.sum()) + int(batch.counts[0].int().argmax())
     with torch.no_grad():
         want = F.linear(made.steps(batch, 1)[0], made.head.lm_head)[0, :n - 1]
-        g = loaded.fuse({aux_layer: batch.hidden_states[0, :n - 1, i].float() for i, aux_layer in enumerate(TAPS)})
+        g = loaded.fuse({layer: batch.hidden_states[0, :n - 1, i].float() for i, layer in enumerate(AUX_LAYERS)})
         got = loaded.logits(loaded.read(batch.ids[0, 1:n], g, loaded.new_cache(64)))
     torch.testing.assert_close(got, want, atol=1e-3, rtol=1e-3)
 
@@ -240,7 +240,7 @@ def test_training_writes_how_often_each_guess_of_a_head_is_right(target: Decoder
     table = json.loads((tmp_path / "config.json").read_text())["head_accuracy"]
     assert len(table) == 3 and [row[0] for row in table] == agree and all(0 < sum(row) <= 1 for row in table)
     hits = positions = 0
-    for batch in held.batches:                          # by hand: the second head's third guess
+    for batch in held.batches:                          # counted again: the second head's third guess
         x = made.outputs(batch)[1]
         for b in range(len(batch.ids)):
             at = batch.counts[b].nonzero()[:, 0].tolist()[:-3]
@@ -252,7 +252,7 @@ def test_training_writes_how_often_each_guess_of_a_head_is_right(target: Decoder
 # --- EAGLE's training-time test ----------------------------------------------------------------------------------------------------
 
 def test_rollout_is_what_drafting_one_token_at_a_time_gives() -> None:
-    """Every step at every start, against a plain sequential head that knows nothing of batching."""
+    """Every step of a round from every start, against a sequential head without batching."""
     rng = torch.Generator().manual_seed(0)
     c = DecoderConfig(vocab_size=20, hidden_size=32, intermediate_size=48, num_layers=1, num_heads=4, num_kv_heads=2, head_dim=8)
     head = EagleHead(c, 3, 10)
@@ -264,19 +264,20 @@ def test_rollout_is_what_drafting_one_token_at_a_time_gives() -> None:
     model.embed.data = embed
     made = EagleObjective(head, torch.arange(10), model, [2, 4, 5], [2, 4, 5, 7])
 
-    class Two:
+    class TwoTexts:
         ids = torch.randint(0, 20, (2, L), generator=rng)
         hidden_states = torch.randn(2, L, 4, 32, generator=rng)
 
     with torch.no_grad():
-        got = made.steps(Two(), 4)
+        got = made.steps(TwoTexts(), 4)
         for b in range(2):
             for t in range(L - 1):
-                for s, want in enumerate(sequential(head, embed, Two.ids[b], Two.hidden_states[b, :, :3], t, min(4, L - 1 - t))):
+                for s, want in enumerate(sequential(head, embed, TwoTexts.ids[b], TwoTexts.hidden_states[b, :, :3], t, min(4, L - 1 - t))):
                     torch.testing.assert_close(got[s][b, t + s], want, atol=1e-4, rtol=1e-4)
 
 
 def sequential(head: EagleHead, embed: Tensor, ids: Tensor, hidden_states: Tensor, t: int, steps: int) -> list[Tensor]:
+    """The outputs of `steps` steps from position t, one after the other."""
     c = head.config
     cos, sin = (x.unsqueeze(1) for x in rope.tables(c, len(ids), torch.float32, "cpu"))
     gs = list(F.linear(hidden_states[:t + 1].flatten(1), head.fc * head.tap_scale))

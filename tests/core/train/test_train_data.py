@@ -48,7 +48,7 @@ def test_an_unreadable_file_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_held_out_never_leaks() -> None:
-    """All texts of a prompt fall on one side, whatever else is in the data and in which order; a named topic is always held out."""
+    """All texts of a prompt are on the same side, whatever else is in the data and in which order; a held-out topic is always held out."""
     texts = some_texts(400)
     texts += [Text(t.prompt, (1, 2, 3)) for t in texts[::2]]
     def decode(ids: list[int]) -> str:
@@ -62,7 +62,7 @@ def test_held_out_never_leaks() -> None:
     assert 0 < sum(held[t] for t in texts if t.prompt[0] != 7) < len(others) / 4
 
 
-def test_own_prompts_keep_the_held_out_topics_apart() -> None:
+def test_held_out_topics_are_apart_from_the_others() -> None:
     asset = prompts.load()
     assert not [t for t in asset.topics for h in asset.held_out_topics if h.lower() in t.lower()]
     assert all("{topic}" in t for t in asset.tasks) and all("{passage}" in t for t in asset.passage_tasks)
@@ -82,7 +82,7 @@ def test_vocabulary_is_the_most_frequent_written_ids() -> None:
 
 
 def test_generation_is_the_targets_own_text_and_resumes(tmp_path: Path) -> None:
-    """Greedy rows equal plain decoding, EOS ends a row, and an interrupted file continues to the same bytes."""
+    """Greedy rows equal plain decoding, EOS ends a row, and an interrupted file is continued to the same bytes."""
     target = tiny.decoder(dtype=tiny.F32)
     asked = [t.prompt for t in some_texts(12)]
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
@@ -107,16 +107,16 @@ def filled(folder: Path, texts: list[Text], target: object, aux_layers: tuple[in
     return out
 
 
-def test_cache_holds_what_a_fresh_forward_gives(tmp_path: Path) -> None:
+def test_cache_holds_the_features_of_a_plain_forward(tmp_path: Path) -> None:
     target, texts = tiny.decoder(dtype=tiny.F32), some_texts(5)
     made = filled(tmp_path, texts, target)
     for i, text in enumerate(texts):
         a, b, n = int(made.starts[i]), int(made.starts[i + 1]), len(text.prompt)
         assert tuple(made.ids[a:b].tolist()) == text.ids
         with torch.no_grad():
-            hidden, aux_layers = target.run(torch.tensor([text.ids]), aux_layers=[0, 1])
+            hidden, by_layer = target.run(torch.tensor([text.ids]), aux_layers=[0, 1])
             logps = target.logits(hidden)[0, n - 1:].log_softmax(-1)
-        for k, want in enumerate((aux_layers[0], aux_layers[1], hidden)):
+        for k, want in enumerate((by_layer[0], by_layer[1], hidden)):
             torch.testing.assert_close(made.states[a:b, k].float(), want[0], atol=0.02, rtol=0.01)
         assert torch.equal(made.best[a + n - 1:b].long(), logps.argmax(-1))
         top = logps[:, ::2].sort(descending=True)
@@ -124,7 +124,7 @@ def test_cache_holds_what_a_fresh_forward_gives(tmp_path: Path) -> None:
         torch.testing.assert_close(made.logps[a + n - 1:b, :10].float(), top.values, atol=0.01, rtol=0.01)
 
 
-def test_cache_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_cache_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "WINDOW", 4)
     target, texts = tiny.decoder(dtype=tiny.F32), some_texts(10)
 
@@ -150,7 +150,7 @@ def test_cache_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: pyt
 def test_cache_of_other_texts_or_layers_is_refused(tmp_path: Path) -> None:
     target, texts = tiny.decoder(dtype=tiny.F32), some_texts(4)
     filled(tmp_path, texts, target)
-    assert filled(tmp_path, texts, target, aux_layers=(1,)).aux_layers == (0, 1)       # more layers than asked for serve as well
+    assert filled(tmp_path, texts, target, aux_layers=(1,)).aux_layers == (0, 1)       # a cache with more layers serves too
     with pytest.raises(UserError, match="other texts"):
         filled(tmp_path, some_texts(4, seed=1), target)
     with pytest.raises(UserError, match="other texts"):

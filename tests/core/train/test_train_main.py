@@ -1,4 +1,4 @@
-"""`specscope train` as a person meets it: from a checkpoint folder and a file (or no file) to a draft that loads in the decoding core."""
+"""`specscope train` as a command: from a checkpoint folder and a file (or no file) to a draft that loads."""
 from __future__ import annotations
 
 import argparse
@@ -55,11 +55,11 @@ def test_from_file_to_a_draft_that_loads(kind: str, folder: Path, file: Path, tm
     assert record["data"] == data.sha256([file]) and record["tokens_seen"] >= 300 and record["kind"] == kind
     with pytest.raises(UserError, match="--resume"):
         main.main(arguments(*words))
-    assert main.main(arguments(*words, "--resume", "--tokens", "500")) == 0       # on after the end
+    assert main.main(arguments(*words, "--resume", "--tokens", "500")) == 0       # continues after the end
     assert json.loads((out / "training.json").read_text())["tokens_seen"] >= 500
 
 
-def test_more_text_joins_features_of_more_layers(folder: Path, file: Path, tmp_path: Path) -> None:
+def test_a_cache_with_more_layers_sets_them_for_new_files(folder: Path, file: Path, tmp_path: Path) -> None:
     more = tmp_path / "more.jsonl"
     data.write(more, [Text((1, 2, 3), (4, 5, 6, 7))] * 8)
     def words(out: str, *rest: str) -> argparse.Namespace:
