@@ -39,6 +39,7 @@ def test_no_serious_findings_in_any_tab(visit, scheme, lang):
     for tab in TABS:
         user.go(tab, READY[tab])
         found[tab] = serious(user.page)
+        assert "[[" not in user.text("body"), f"{tab}: a term's mark-up is shown where terms are not drawn"
     user.page.goto(f"{user.url}?lang={lang}&tab=lesson&lesson=10&view=present")
     user.page.wait_for_selector("#lesson .ss-quiz")
     found["presenting"] = serious(user.page)

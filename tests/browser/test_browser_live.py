@@ -127,9 +127,9 @@ def test_a_failure_is_one_sentence(visit, serve):
         assert "secret" not in user.page.inner_text("body") and "Traceback" not in user.page.inner_text("body")
 
 
-@pytest.mark.parametrize("visitors", [5, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("visitors", [4, pytest.param(30, marks=pytest.mark.long)])
 def test_many_visitors_press_run_at_once(visit, serve, visitors):
-    """In the normal suite five with short runs; thirty with -m long."""
+    """In the normal suite four with short runs; thirty with -m long."""
     engine = FakeEngine(pace=0.001)
     site = serve(engine=engine)
     users = [visit(site) for _ in range(visitors)]

@@ -42,14 +42,17 @@ def walk(page, every: int) -> dict:
 
 
 @pytest.fixture
-def user(visit):
-    user = visit("long", plotly=True, reduced_motion="no-preference")
-    user.page.wait_for_selector(".ss-plot .main-svg")
+def user(visit, request):
+    """A visitor to a long run; with the chart library where the test's parameter says so."""
+    plotly = getattr(request, "param", False)
+    user = visit("long", plotly=plotly, reduced_motion="no-preference")
+    user.page.wait_for_selector("#player .ss-plot .main-svg" if plotly else "#player .ss-plot svg")
     user.model_ready()
     user.quiet()
     return user
 
 
+@pytest.mark.parametrize("user", [True], indirect=True, ids=["with the chart"])
 def test_walking_playing_and_what_if_ask_the_server_for_nothing(user):
     page = user.page
     assert page.get_attribute("#player .ss-scrub", "aria-valuemax") == str(ROUNDS - 1)
@@ -93,6 +96,7 @@ def test_tabs_ask_for_a_recording_once(user):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("user", [True], indirect=True, ids=["with the chart"])
 def test_every_step_is_drawn_within_50_ms_of_script_time(user):
     found = walk(user.page, 1)
     print(f"\n{found}")

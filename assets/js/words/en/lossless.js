@@ -50,7 +50,7 @@ export const LOSSLESS_EN = {
   dice: { title: "Try it: draw, and compare with p",
     lead:
       "Each round drafts a token from q, tests it with a random number, and resamples after a rejection. " +
-      "Bars: what came out, accepted and resampled. Upright line: p. Whisker: 95 % of the counts if tokens are [[draws from p|drawn from p]].",
+      "Bars: what came out, accepted and resampled. Upright line: p. Whisker: 95 % of the counts if tokens are drawn from p.",
     rule: "Rule", n: "Rounds", draw: (n) => `Draw ${big(n)}`, stop: "Stop", seed: "Seed", reseed: "Another seed",
     rules: { right: "the right rule", greedy: "draft greedily, but test with q", target: "resample from p", threshold: "accept only if p ≥ q" },
     why: {
