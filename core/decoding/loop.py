@@ -183,7 +183,7 @@ class Decoding:
             host = wait(in_flight.facts)
             if not all(map(math.isfinite, [*host["peak"], *host["q"]])):
                 who = "target" if not all(map(math.isfinite, host["peak"])) else "draft"
-                raise EnvironmentFailure(f"The {who}'s logits are no numbers in {self.target.dtype}: take --dtype float32, or other weights.")
+                raise EnvironmentFailure(f"The {who}'s logits are not finite in {self.target.dtype}: take --dtype float32, or other weights.")
             result = RoundResult.of(host, self.options.verify == "block")
             ids = result.ids
             count = self._cut(ids)

@@ -45,14 +45,14 @@ class KVCache:
         self.length = length
 
     def gather(self, start: int, rows: Tensor) -> None:
-        """Move entries start + rows [n] to start, start + 1, ... and end behind them: the accepted path of a tree becomes a chain."""
+        """Move entries start + rows [n] to start, start + 1, ... and end the cache there: the accepted path of a tree becomes a chain."""
         self.k[:, :, :, start:start + len(rows)] = self.k.index_select(3, start + rows)   # index_select copies: overlap is safe
         self.v[:, :, :, start:start + len(rows)] = self.v.index_select(3, start + rows)
         self.length = start + len(rows)
 
 
 class GraphCacheView:
-    """A KVCache as a captured function uses it: the length lies on the device, and attention always reads the first `bucket` entries.
+    """A KVCache as a captured function uses it: the length is on the device, and attention always reads the first `bucket` entries.
 
     `length` counts the entries that this call has added so far, a number of the host that is the same in every call. Entries that are not
     valid are masked and never sliced off, so that one captured pass serves every cache length up to the bucket.

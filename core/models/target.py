@@ -1,4 +1,4 @@
-"""The interface through which the decode loop uses a target, whatever model is behind it."""
+"""The interface of a target, which the decode loop uses for every kind of model, and the target of our own decoder."""
 from __future__ import annotations
 
 from collections.abc import Sequence

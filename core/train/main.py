@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=_count, default=4, metavar="N", help="texts a step (default 4)")
     add("--vocab-size", type=_count, metavar="N", help="ids the draft can propose, by frequency (default 6000)")
     add("--layers", type=_layers, default=[0, 1], metavar="I,J", help="draft: the target's layers it is made of (default 0,1)")
-    add("--neurons", type=_count, metavar="N", help="draft, eagle: MLP neurons kept a layer (default 640; eagle 1024)")
+    add("--neurons", type=_count, metavar="N", help="draft, eagle: MLP neurons per layer (default 640; eagle 1024)")
     add("--aux-layers", "--taps", type=_layers, metavar="I,J,K",
         help="eagle: layers whose inputs the head reads (default 2, the middle, the last)")
     add("--heads", type=_count, default=4, metavar="N", help="medusa: tokens drafted a round (default 4)")

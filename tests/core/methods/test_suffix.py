@@ -15,7 +15,7 @@ from tests.core.methods import proofs
 from tests.core.methods.proofs import OPTIONS, REPEATING, decode
 
 
-def fresh(to):
+def without_past(to):
     """A proposer without earlier outputs."""
     EARLIER.pop(to, None)
     return Suffix(to)
@@ -114,7 +114,7 @@ def test_nothing_is_remembered_of_a_run_without_output():
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("make", [fresh, Suffix], ids=["fresh", "with a past"])
+@pytest.mark.parametrize("make", [without_past, Suffix], ids=["without past", "with a past"])
 def test_greedy_output_is_that_of_plain_decoding(make):
     rng = random.Random(2)
     to = tiny.target()
@@ -140,14 +140,14 @@ def test_a_past_that_is_all_wrong_or_all_right_changes_no_token():
 
 @pytest.mark.usefixtures("runner")
 def test_the_other_proofs():
-    proofs.penalty_is_plain(fresh, 1.3)
-    proofs.penalty_is_plain(fresh, 1e9)
-    proofs.lengths(fresh)
-    assert proofs.eos_everywhere(fresh, tiny.greedy(tiny.decoder(), REPEATING, 40)) >= {0, 1}
-    proofs.caches_agree(fresh)
-    proofs.caches_agree(fresh, sampling=Sampling(1.0))
+    proofs.penalty_is_plain(without_past, 1.3)
+    proofs.penalty_is_plain(without_past, 1e9)
+    proofs.lengths(without_past)
+    assert proofs.eos_everywhere(without_past, tiny.greedy(tiny.decoder(), REPEATING, 40)) >= {0, 1}
+    proofs.caches_agree(without_past)
+    proofs.caches_agree(without_past, sampling=Sampling(1.0))
     to = tiny.target()
-    runs = [proofs.facts(decode(to, fresh(to), sampling=Sampling(1.0), seed=3)[1]) for _ in range(2)]
+    runs = [proofs.facts(decode(to, without_past(to), sampling=Sampling(1.0), seed=3)[1]) for _ in range(2)]
     assert runs[0] == runs[1]
 
 

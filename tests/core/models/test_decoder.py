@@ -171,7 +171,7 @@ def test_layers_in_two_parts_and_aux_layers(both):
 
 @torch.inference_mode()
 def test_float64_is_closer_to_itself_than_float32():
-    """float64 must not lose its digits in a table or mask kept in float32."""
+    """float64 must not lose digits to a rotary table or mask in float32."""
     model = tiny.decoder(max_positions=512)
     tokens = torch.randint(20, (1, 300), generator=torch.Generator().manual_seed(0))
     cache = model.new_cache(300)

@@ -27,12 +27,12 @@ def stream(engine, **kwargs):
 
 
 def test_before_loading_every_request_is_refused_in_words():
-    fresh = Engine()
-    assert fresh.state().phase == "idle"
+    unloaded = Engine()
+    assert unloaded.state().phase == "idle"
     with pytest.raises(EnvironmentFailure, match="not ready"):
-        next(fresh.stream(RunRequest("hello")))
+        next(unloaded.stream(RunRequest("hello")))
     with pytest.raises(EnvironmentFailure, match="not ready"):
-        fresh.calibration()
+        unloaded.calibration()
 
 
 def test_an_unknown_pair_fails_in_words():
@@ -68,7 +68,7 @@ def test_leaving_in_the_middle_frees_the_engine(engine):
     assert stream(engine, baseline=False)
 
 
-def test_one_thread_decodes_whoever_asks_for_the_next_line(engine, monkeypatch):
+def test_one_thread_decodes_for_callers_on_all_threads(engine, monkeypatch):
     threads, write = set(), trace.round_line
     monkeypatch.setattr(trace, "round_line", lambda r: (threads.add(threading.get_ident()), write(r))[1])
     lines, out = engine.stream(RunRequest("Name two colours.", max_new_tokens=6, baseline=False)), []
