@@ -71,7 +71,7 @@ def test_greedy_output_is_that_of_plain_decoding(name):
 @pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize("sampling", [Sampling(), *OPTIONS.values()], ids=["greedy", *OPTIONS])
 def test_a_perfect_draft_is_accepted_in_every_round(sampling):
-    """Trap 14, through two tokenizers."""
+    """Also after full acceptance, when the draft has not read its own last token; through two tokenizers."""
     to = tiny.target()
     run, rounds = decode(to, DRAFTS["perfect"](to), REPEATING, sampling=sampling, max_new_tokens=23, seed=5)
     check.run(run, rounds, len(REPEATING))
