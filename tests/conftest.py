@@ -10,7 +10,16 @@ torch.set_num_threads(1)
 
 
 def pytest_collection_finish(session):
-    """The modules and thousands of tests stay: a collection that walks them all, as before each run, takes longer than a tiny run."""
+    freeze()
+
+
+def pytest_runtest_teardown(item, nextitem):
+    if nextitem is not None and nextitem.path != item.path:
+        freeze()
+
+
+def freeze():
+    """What is here by now stays: without this, the collection that a run asks for walks it all and takes longer than a tiny run."""
     gc.collect()
     gc.freeze()
 

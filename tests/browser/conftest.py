@@ -17,7 +17,9 @@ from tests.browser.users import User
 from tests.spec_ui.fake_engine import FakeEngine
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None)
+# the headless shell draws the page and no browser around it, which costs a third less
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def pytest_collection_modifyitems(items):

@@ -64,6 +64,7 @@ class Busy(FakeEngine):
 
 def test_times_that_cannot_be_true_are_refused(started):
     user = started(Busy())
+    user.page.wait_for_selector(f"{ROOT} .ss-diamond")  # the recording is in
     speed, chart = user.number(f"{ROOT} .ss-model", "data-speed"), user.page.locator(f"{ROOT} .ss-chart").first.get_attribute("aria-label")
     measured(user)
     assert user.text(f"{ROOT} .ss-measuring").startswith("Not used: a pass over 2 tokens was timed at 0.60 times a pass over one")

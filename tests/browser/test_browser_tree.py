@@ -15,10 +15,11 @@ def test_siblings_are_offered_one_after_the_other(visit):
     user = visit("real", "?run=chat-medusa")
     user.wait("() => window.Specscope.players[0].trace.name === 'chat-medusa'")
     siblings = user.page.evaluate(CHOOSE)
-    user.wait("() => document.querySelector('#player .ss-bars').textContent.includes('one after the other')")
+    chosen = "document.querySelector('#player .ss-bars .ss-isdrafted') && !document.querySelector('#player .ss-bars .ss-drawn')"
+    user.wait(f"() => document.querySelector('#player .ss-bars').textContent.includes('one after the other') && {chosen}")
     bars = user.text("#player .ss-bars")
     assert siblings > 1 and f"These {siblings} together have" in bars and "Overlap" not in bars
-    assert user.page.locator("#player .ss-bars .ss-drawn").count() == 0 and user.page.locator("#player .ss-bars .ss-q").count() == 0
+    assert user.page.locator("#player .ss-bars .ss-q").count() == 0
     user.page.locator("#player .ss-whatifpanel summary").click()
     user.wait("() => document.querySelector('#player .ss-whatif').textContent.includes('Several tokens were drafted')")
     assert not user.page.locator("#player .ss-u").is_visible() and user.page.locator("#player .ss-length").count() == 10

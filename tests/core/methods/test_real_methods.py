@@ -17,14 +17,14 @@ from tests.core.methods import proofs
 from tests.core.methods.proofs import facts
 from tests.core.sampling.test_statistics import pooled
 
-TEXTS = ["The three colours of the flag are red, white and", "def add(a, b):\n    return a + b\n\ndef sub(a, b):", "one two one two one two"]
-NEW = 20
+TEXTS = ["def add(a, b):\n    return a + b\n\ndef sub(a, b):", "one two one two one two"]
+NEW = 16
 PRESENT = {p.name for p in (ASSETS / "smollm2").glob("*") if (p / "config.json").exists()}      # the embedded drafts, listed without loading them
 NAMES = [m.name for m in registry.METHODS.values() if m.needs is None or m.needs in PRESENT]
 TREES = {"draft tree": ("draft", {"tree": "2x1"}), "eagle tree": ("eagle", {"tree": "auto"}),
          "early-exit skip": ("early-exit", {"skip_layers": "12-13"})}
 WAYS = {**{name: (name, {}) for name in NAMES if name != "plain"}, **{k: v for k, v in TREES.items() if v[0] in NAMES}}
-ASKED = [(TEXTS[0], 1.0), (TEXTS[1], 1.0), (TEXTS[2], 1.3)]       # text and repetition penalty
+ASKED = [(TEXTS[0], 1.0), (TEXTS[1], 1.3)]       # text and repetition penalty
 
 
 def decode(pair, way: str, ids: list[int], **options) -> tuple[Decoding, list]:
@@ -64,7 +64,7 @@ def test_greedy_output_is_plain_decoding(pair, plain, way):
 @pytest.mark.parametrize("way", WAYS)
 def test_the_same_seed_twice(pair, way):
     sampling = Sampling(0.8, top_p=0.9)
-    first, again = (facts(decode(pair, way, pair.text.encode(TEXTS[2]), sampling=sampling, seed=4, max_new_tokens=6)[1]) for _ in range(2))
+    first, again = (facts(decode(pair, way, pair.text.encode(TEXTS[1]), sampling=sampling, seed=4, max_new_tokens=6)[1]) for _ in range(2))
     assert first == again
 
 
@@ -149,11 +149,10 @@ def fit(pair, dist: dict, way: str, samples: int) -> tuple[float, int, int]:
     return pooled(counts, torch.tensor([*dist.values(), 0.0], dtype=torch.float64)), accepted.count(True), accepted.count(False)
 
 
-FAMILIES = {"draft": "a chain that is drawn", "lookup": "a chain that is certain", "draft tree": "siblings that are drawn",
-            "eagle tree": "siblings that are certain"}        # the kinds that verification treats differently; other methods run under -m long
+FAMILIES = {"draft": "a chain that is drawn", "eagle tree": "siblings that are certain"}      # other methods run under -m long, tiny ones elsewhere
 
 
-@pytest.mark.parametrize(("way", "samples"), [(way, 300) for way in WAYS if way in FAMILIES]
+@pytest.mark.parametrize(("way", "samples"), [(way, 200) for way in WAYS if way in FAMILIES]
                          + [pytest.param(way, n, marks=pytest.mark.long) for way in WAYS if way != "early-exit skip" for n in (300, 2000)
                             if n == 2000 or way not in FAMILIES])
 def test_three_sampled_tokens_follow_the_target(pair, remembered, dist, way, samples):
