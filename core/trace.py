@@ -1,4 +1,4 @@
-"""The record of a run, which is all that core and spec_ui share: Trace = run facts + rounds + totals (+ the plain run). JSON version 1.
+"""The record of a run, all that spec_ui learns of one: Trace = run facts + rounds + totals (+ the plain run). JSON version 1.
 
 Two written forms parse alike: one JSON object (`.json`), or a stream (`.ndjson`): line 1 `{version, run}`, one line a round,
 last `{totals, plain}`. A live stream may repeat the last line; the newest one counts. Every key is described in

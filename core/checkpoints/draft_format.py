@@ -39,14 +39,6 @@ def fingerprint(embed: Tensor) -> str:
     return hashlib.sha256(f"{tuple(embed.shape)}".encode() + sample.view(torch.int16).numpy().tobytes()).hexdigest()
 
 
-def is_draft(folder: Path) -> bool:
-    """Whether the folder's config.json says that it holds this format. Never raises."""
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type") == MODEL_TYPE
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
 def load_draft(folder: Path, target: Decoder, dtype: torch.dtype, device: torch.device | str) -> tuple[Decoder, Tensor]:
     """(decoder with a reduced head, token_ids int64 [output_size]). It reads the target's ids; row r of its logits belongs to token_ids[r].
 

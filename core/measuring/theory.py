@@ -9,11 +9,6 @@ def expected_tokens(alpha: float, k: int) -> float:
     return sum(alpha ** i for i in range(k + 1))
 
 
-def expected_tokens_by_position(acceptance: Sequence[float]) -> float:
-    """The same from measured rates: acceptance[i] = rounds that accepted position i / rounds that drafted it, so already a product."""
-    return 1 + sum(acceptance)
-
-
 def speedup(alpha: float, k: int, c: float, v: float = 1.0) -> float:
     """Plain time / speculative time for the same tokens. c = draft step / target step, v = pass over k + 1 tokens / pass over 1.
 

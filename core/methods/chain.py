@@ -1,4 +1,4 @@
-"""Draws a chain of tokens one by one from a draft's logits, on the device: shared by all proposers that sample."""
+"""Draws a chain of tokens one by one from a draft's logits, on the device: shared by all proposers that sample chains."""
 from __future__ import annotations
 
 import torch

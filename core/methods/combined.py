@@ -1,6 +1,6 @@
 """Two proposers in one: the lookup where its match is long enough, the draft model or head everywhere else.
 
-Drawn by assets/js/watch/cards.js.
+Drawn by assets/js/watch/cards.js, a tree by assets/js/watch/tree.js.
 """
 from __future__ import annotations
 

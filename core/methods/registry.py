@@ -1,4 +1,7 @@
-"""The registry of methods: name -> how to build the proposer, its settings, the draft it needs. A new method adds one entry."""
+"""The registry of methods: name -> how to build the proposer, its settings, the draft it needs.
+
+A new method adds an entry here, its name to core/methods/catalog.py, and its words to spec_ui/words/ and assets/js/words/*/methods.js.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable

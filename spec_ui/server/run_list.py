@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from core.methods import catalog
-from spec_ui.server import examples, recordings
+from core.runs import prompts
+from spec_ui.server import recordings
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ def load(folder: Path) -> tuple[dict[str, Any], ...]:
 
 
 def _order(entry: dict[str, Any]) -> tuple:
-    names = list(examples.load())
+    names = list(prompts.examples())
     known = names.index(entry["example"]) if entry["example"] in names else len(names)
     return known, entry["example"], catalog.in_order(entry["method"]), entry["name"]
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import gradio as gr
 
+from core.runs import prompts
 from spec_ui import words
 from spec_ui.components.events import LIGHT, MODEL
 from spec_ui.components.player import TracePlayer
-from spec_ui.server import examples, live, model_state, recordings, run_list
+from spec_ui.server import live, model_state, recordings, run_list
 from spec_ui.server.notices import say
 from spec_ui.tabs import watch_controls
 from spec_ui.tabs.watch_controls import PANEL, method_choices, settings_of
@@ -24,13 +25,13 @@ from spec_ui.words import DEFAULT
 def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, Any]:
     """Lays the tab out inside the open Blocks and wires it. `traces`: the folder of recorded runs; `lang`: the language's component."""
     example, recording = recordings.first(traces)
-    prompt = recordings.prompt_of(recording) or next(iter(examples.load().values()))
+    prompt = recordings.prompt_of(recording) or next(iter(prompts.examples().values()))
     with gr.Row(elem_classes="ss-page"):
         with gr.Column(scale=0, min_width=288, elem_classes="ss-aside"):
             c = watch_controls.build(engine, traces, example, prompt, recordings.facts(recording))
         with gr.Column(scale=1, min_width=0, elem_classes="ss-main"):
             gr.set_static_paths(run_list.files(traces))
-            c["player"] = TracePlayer(recording, runs=list(run_list.load(traces)), prompts=examples.load(), elem_id="player")
+            c["player"] = TracePlayer(recording, runs=list(run_list.load(traces)), prompts=prompts.examples(), elem_id="player")
     _wire_runs(engine, c, lang)
     _wire_controls(engine, c)
     _wire_loading(page, engine, traces, c, lang)

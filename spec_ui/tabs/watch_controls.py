@@ -8,11 +8,12 @@ from typing import Any
 import gradio as gr
 
 from core.methods import catalog
+from core.runs import prompts
 from spec_ui import words
 from spec_ui.components import method_settings
 from spec_ui.components.free import FreeCheckbox, FreeNumber, FreeRadio, FreeSlider
 from spec_ui.components.notice import Notice
-from spec_ui.server import examples, limits, model_state, recordings
+from spec_ui.server import limits, model_state, recordings
 from spec_ui.server.notices import say
 from spec_ui.words import DEFAULT
 
@@ -33,7 +34,7 @@ def method_choices(engine: Any, traces: Path, lang: str = DEFAULT) -> list[tuple
 
 def example_choices(lang: str = DEFAULT) -> list[tuple[str, str]]:
     table = words.table(lang)
-    return [(table.get(f"example.{name}", name), name) for name in examples.load()]
+    return [(table.get(f"example.{name}", name), name) for name in prompts.examples()]
 
 
 def settings_of(engine: Any, method: Any) -> str:

@@ -33,7 +33,7 @@ def test_round_trip(tmp_path: Path, hidden: int) -> None:
     """The loaded draft computes what a decoder made of the same numbers does, with and without a projection."""
     config, tensors, target = parts(hidden)
     draft_format.save_draft(tmp_path, config, tensors, target.embed)
-    assert draft_format.is_draft(tmp_path)
+    assert weights.read_config(tmp_path)["model_type"] == draft_format.MODEL_TYPE
     draft, ids = draft_format.load_draft(tmp_path, target, tiny.F32, "cpu")
     assert torch.equal(ids, IDS)
     embed = target.embed if hidden == 32 else target.embed @ tensors[draft_format.PROJECTION].float().T

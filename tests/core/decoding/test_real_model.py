@@ -63,7 +63,7 @@ def test_text_survives_the_round_trip(pair, sample):
     assert pair.text.decode(ids) == sample and max(ids) < pair.text.size
 
 
-@pytest.mark.parametrize(("name", "draft_len"), [("story", 1), ("code", 5), ("unicode", 5)])
+@pytest.mark.parametrize(("name", "draft_len"), [("story", 1), ("unicode", 5)])
 def test_greedy_speculation_is_plain_decoding(pair, early, plain, name, draft_len):
     run, _ = decode(pair, DraftModel(early), PROMPTS[name], draft_len=draft_len)
     assert run.new_tokens == plain[name]

@@ -26,10 +26,6 @@ def test_matches_the_published_form():
     assert theory.expected_tokens(1.0, k) == k + 1
 
 
-def test_by_position_agrees_with_a_constant_rate():
-    assert theory.expected_tokens_by_position([0.6 ** (i + 1) for i in range(4)]) == pytest.approx(theory.expected_tokens(0.6, 4))
-
-
 def test_a_free_draft_and_a_flat_pass_give_the_tokens_themselves():
     assert theory.speedup(0.7, 4, 0.0) == pytest.approx(theory.expected_tokens(0.7, 4))
 

