@@ -13,7 +13,7 @@ CLOSED = "localStorage.setItem('specscope-intro', 'closed')"
 # name: (address, context, what must be on screen, what then to do)
 SHOTS = {
     "desktop": ("?run=chat-eagle&round=25", {"viewport": {"width": 1280, "height": 1560}}, ".ss-plot .main-svg", ""),
-    "dark": ("?tab=lossless&__theme=dark", {"viewport": {"width": 1280, "height": 1180}, "color_scheme": "dark"}, "#lossless .ss-lawrow", ""),
+    "dark": ("?tab=lossless&__theme=dark", {"viewport": {"width": 1280, "height": 1180}, "color_scheme": "dark"}, "#lossless .ss-distrow", ""),
     "phone": (
         "?run=chat-eagle&round=42",
         {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2},

@@ -52,10 +52,10 @@ def test_tokens_and_tables_show_it_literally(visit, serve, names):
             texts = page.eval_on_selector_all(place, "nodes => nodes.map(n => n.textContent)")
             assert any(t.rstrip("…")[:12] == expected[:12] for t in texts), (name, place, texts, expected)
         page.locator(".ss-whatifpanel:not([open]) summary, .ss-whatifpanel[open] > .ss-whatif").first.click(position={"x": 4, "y": 4})
-        page.wait_for_selector(".ss-whatifpanel .ss-lawbar")
+        page.wait_for_selector(".ss-whatifpanel .ss-distbar")
         page.locator(".ss-whatifpanel .ss-roll").click()
         page.locator('#player [data-filter="accepted"]').click()
-        for place in (".ss-whatifpanel .ss-lawname", ".ss-whatifpanel .ss-rolls th", ".ss-whatifpanel .ss-force option"):
+        for place in (".ss-whatifpanel .ss-distname", ".ss-whatifpanel .ss-rolls th", ".ss-whatifpanel .ss-force option"):
             texts = page.eval_on_selector_all(place, "nodes => nodes.map(n => n.textContent)")
             assert any(t.rstrip("…")[:12].rstrip() == expected[:12] or t.startswith(expected[:12]) for t in texts), (name, place, texts, expected)
         if HOSTILE[name].strip():

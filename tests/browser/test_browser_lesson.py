@@ -75,8 +75,8 @@ def test_all_ten_steps(visit, site):
     page.locator("#lesson .ss-heat").fill("0")  # at temperature 0 two distributions agree wholly or not at all
     user.drawn()
     if page.get_attribute(CARD, "data-done") == "no":
-        names = page.locator("#lesson .ss-lawbar.ss-q")
-        values = [int(page.locator("#lesson .ss-lawbar.ss-p").nth(i).get_attribute("aria-valuenow")) for i in range(names.count())]
+        names = page.locator("#lesson .ss-distbar.ss-q")
+        values = [int(page.locator("#lesson .ss-distbar.ss-p").nth(i).get_attribute("aria-valuenow")) for i in range(names.count())]
         names.nth(values.index(max(values))).focus()
         page.keyboard.press("End")
     done(user, "agree")
@@ -225,7 +225,7 @@ def test_a_lesson_without_recordings_says_so(visit):
 @pytest.mark.parametrize("lang", ["en", "ru"])
 def test_the_lesson_fits_any_width(visit, site, lang):
     user = begin(visit, site, 7, f"&lang={lang}", viewport={"width": 320, "height": 740})
-    user.wait("() => document.querySelectorAll('#lesson .ss-lawrow').length > 2")
+    user.wait("() => document.querySelectorAll('#lesson .ss-distrow').length > 2")
     for width in (320, 360, 1280):
         user.resize(width)
         assert not user.sideways(), width

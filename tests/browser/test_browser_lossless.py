@@ -8,13 +8,13 @@ ROOT = "#lossless"
 @pytest.fixture
 def user(visit):
     user = visit()
-    user.go("lossless", f"{ROOT} .ss-lawrow [role=slider]")
+    user.go("lossless", f"{ROOT} .ss-distrow [role=slider]")
     return user
 
 
-def values(user, law: str) -> list[int]:
+def values(user, which: str) -> list[int]:
     return user.page.eval_on_selector_all(
-        f"#lossless .ss-playground .ss-lawbar.ss-{law}", "nodes => nodes.map(n => Number(n.getAttribute('aria-valuenow')))"
+        f"#lossless .ss-playground .ss-distbar.ss-{which}", "nodes => nodes.map(n => Number(n.getAttribute('aria-valuenow')))"
     )
 
 
@@ -40,14 +40,14 @@ def test_what_is_shown_on_opening_is_what_is_chosen(user):
 
 def test_bars_are_pulled_by_keys_and_by_hand_and_stay_distributions(user):
     before = values(user, "p")
-    bar = user.page.locator("#lossless .ss-playground .ss-lawbar.ss-p").first
+    bar = user.page.locator("#lossless .ss-playground .ss-distbar.ss-p").first
     bar.focus()
     for key in ("ArrowRight", "Shift+ArrowRight", "PageDown", "ArrowUp"):
         user.page.keyboard.press(key)
     user.at()
     assert values(user, "p")[0] == before[0] + 2 and abs(sum(values(user, "p")) - 100) <= 2
     assert "of leaf" in bar.get_attribute("aria-label") and "percent" in bar.get_attribute("aria-valuetext")
-    box = user.page.locator("#lossless .ss-playground .ss-lawbar.ss-q .ss-rail").first.bounding_box()
+    box = user.page.locator("#lossless .ss-playground .ss-distbar.ss-q .ss-rail").first.bounding_box()
     user.page.mouse.move(box["x"] + 5, box["y"] + 5)
     user.page.mouse.down()
     user.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 5, steps=4)
@@ -64,7 +64,7 @@ def test_presets_and_three_to_six_tokens(user):
     page.locator("[data-preset=disjoint]").click()
     user.at()
     assert "Σ min(p, q) = 0;" in user.text("#lossless .ss-playground .ss-note")
-    assert page.locator("#lossless .ss-playground .ss-lawbar.ss-p").count() == 6 and page.locator("button[aria-label='One token more']").is_disabled()
+    assert page.locator("#lossless .ss-playground .ss-distbar.ss-p").count() == 6 and page.locator("button[aria-label='One token more']").is_disabled()
     for _ in range(3):
         page.locator("button[aria-label='One token fewer']").click()
         user.at()
@@ -104,7 +104,7 @@ def test_the_same_seed_draws_the_same_another_does_not(user):
 
 def test_a_million_rounds_animate_and_can_be_stopped(visit):
     user = visit(reduced_motion="no-preference")
-    user.go("lossless", f"{ROOT} .ss-lawrow [role=slider]")
+    user.go("lossless", f"{ROOT} .ss-distrow [role=slider]")
     page = user.page
     page.locator(f"{ROOT} .ss-dice input[value='1000000']").first.check(force=True)
     page.locator(f"{ROOT} .ss-go").first.click()
@@ -126,7 +126,7 @@ def test_a_real_position(user):
     assert page.locator(f"{panel} .ss-tokenbtn").last.get_attribute("aria-pressed") == "true"
     page.keyboard.press("ArrowUp")
     assert page.evaluate("() => document.activeElement.matches('.ss-tokenbtn')")
-    assert "all others" in page.locator(f"{panel} .ss-lawname").all_text_contents()
+    assert "all others" in page.locator(f"{panel} .ss-distname").all_text_contents()
     assert page.locator(f"{panel} [role=slider]").count() == 0, "recorded distributions are not pulled at"
     page.locator(f"{panel} .ss-dice input[value='threshold']").check(force=True)
     page.locator(f"{panel} .ss-go").click()
@@ -163,10 +163,10 @@ def test_hostile_tokens_are_text(visit):
     user.go("lossless", f"{panel} .ss-tokenbtn")
     user.page.locator(f"{panel} fieldset label").filter(has_text="<b>${1}").locator("input").check(force=True)
     shown = "at => [...document.querySelectorAll(at)].some((n) => n.textContent.includes('{{con'))"
-    user.wait(shown, f"{panel} .ss-tokenbtn code, {panel} .ss-lawname")
+    user.wait(shown, f"{panel} .ss-tokenbtn code, {panel} .ss-distname")
     texts = " ".join(
         user.page.eval_on_selector_all(
-            "#lossless .ss-lawname, #lossless .ss-tokenbtn code, #lossless .ss-choice span", "nodes => nodes.map(n => n.textContent)"
+            "#lossless .ss-distname, #lossless .ss-tokenbtn code, #lossless .ss-choice span", "nodes => nodes.map(n => n.textContent)"
         )
     )
     assert "<scr" in texts or "<img" in texts

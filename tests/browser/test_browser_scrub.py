@@ -67,7 +67,7 @@ def test_walking_playing_and_what_if_ask_the_server_for_nothing(user):
     page.locator("#player .ss-play").click()
     page.evaluate("() => { const p = window.Specscope.players[0]; p.go(p.steps.findIndex((s) => s.phase === 'verdict')); }")
     page.locator("#player .ss-whatifpanel summary").click()
-    page.wait_for_selector("#player .ss-lawbar")
+    page.wait_for_selector("#player .ss-distbar")
     page.locator("#player .ss-u").fill("0.9")
     page.locator("#player .ss-roll").click()
     page.wait_for_selector("#player .ss-rolls:visible")

@@ -76,7 +76,7 @@ def test_save_open_and_refuse_files(visit, site, tmp_path):
     page.locator('#player [data-act="link"]').click()
     user.wait("() => document.querySelector('#player .ss-share .ss-note').textContent.startsWith('A link can name a recording only')")
     page.locator(".ss-whatifpanel summary").click()
-    page.wait_for_selector(".ss-lawbar")
+    page.wait_for_selector(".ss-distbar")
     assert page.locator("#player script, #player img").count() == 0
     assert not [r for r in user.requests[before:] if "upload" in r], "the file stays in the browser"
     for name, text, said in (
@@ -114,7 +114,7 @@ def test_the_saved_page_works_by_double_click_without_a_server(visit, site, brow
     page.keyboard.press("Shift+ArrowRight")
     page.wait_for_function("() => document.querySelector('#player').dataset.round === '1'")
     page.locator(".ss-whatifpanel summary").click()
-    page.wait_for_selector(".ss-lawbar")
+    page.wait_for_selector(".ss-distbar")
     page.wait_for_selector(".ss-race svg.ss-chart")  # a chart by hand where Plotly is not
     assert "</script>" in page.locator(".ss-prompt").inner_text() and page.locator(".ss-header h1").inner_text() == "Specscope"
     assert page.locator(".ss-intro p").count() == 5 and page.locator(".ss-intro .ss-btn").count() == 0

@@ -18,7 +18,7 @@ def user(visit, site):
     user = visit(site, "?run=chat-draft&round=10", clock=True)
     user.wait("() => document.querySelector('#player .ss-mount').dataset.round === '10'")
     user.page.locator(f"{PANEL} summary").click()
-    user.page.wait_for_selector(f"{PANEL} .ss-lawrow:not(.ss-lawhead)")
+    user.page.wait_for_selector(f"{PANEL} .ss-distrow:not(.ss-disthead)")
     return user
 
 
@@ -44,23 +44,23 @@ def test_u_changes_the_outcome_by_hand_and_by_key(user):
 
 def test_distributions_are_pulled_and_stay_distributions(user):
     page = user.page
-    bar = page.locator(f"{PANEL} .ss-lawbar.ss-q[role=slider]").first
-    before = user.text(f"{PANEL} .ss-wlaws > .ss-note")
+    bar = page.locator(f"{PANEL} .ss-distbar.ss-q[role=slider]").first
+    before = user.text(f"{PANEL} .ss-wdists > .ss-note")
     bar.focus()
     for _ in range(4):
         page.keyboard.press("Shift+ArrowRight")
-    assert user.text(f"{PANEL} .ss-wlaws > .ss-note") != before
+    assert user.text(f"{PANEL} .ss-wdists > .ss-note") != before
     total = page.evaluate(
-        "() => [...document.querySelectorAll('#player .ss-lawbar.ss-q[role=slider]')]"
+        "() => [...document.querySelectorAll('#player .ss-distbar.ss-q[role=slider]')]"
         ".reduce((s, n) => s + Number(n.getAttribute('aria-valuenow')), 0)"
     )
     assert 97 <= total <= 103, "rounded one by one"
-    box = page.locator(f"{PANEL} .ss-lawbar.ss-p .ss-rail").first.bounding_box()
+    box = page.locator(f"{PANEL} .ss-distbar.ss-p .ss-rail").first.bounding_box()
     page.mouse.move(box["x"] + 4, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=4)
     page.mouse.up()
-    assert int(page.locator(f"{PANEL} .ss-lawbar.ss-p[role=slider]").first.get_attribute("aria-valuenow")) >= 85
+    assert int(page.locator(f"{PANEL} .ss-distbar.ss-p[role=slider]").first.get_attribute("aria-valuenow")) >= 85
     assert user.at()[0] == "10"
 
 
@@ -68,9 +68,9 @@ def test_temperature_says_what_it_leaves_out(user):
     heat = user.page.locator(f"{PANEL} .ss-heat")
     heat.fill("0")
     assert "greedy" in user.text(f"{PANEL} .ss-heatrow output")
-    assert sorted(user.page.eval_on_selector_all(f"{PANEL} .ss-lawbar.ss-p", "n => n.map(x => x.getAttribute('aria-valuenow'))"))[-1] == "100"
+    assert sorted(user.page.eval_on_selector_all(f"{PANEL} .ss-distbar.ss-p", "n => n.map(x => x.getAttribute('aria-valuenow'))"))[-1] == "100"
     heat.fill("2")
-    assert "the tokens not listed are left out" in user.text(f"{PANEL} .ss-wlaws")
+    assert "the tokens not listed are left out" in user.text(f"{PANEL} .ss-wdists")
 
 
 def test_a_thousand_draws_and_another_draft_length(user):
@@ -158,7 +158,7 @@ def test_numbers_up_to_here_stand_beside_the_whole_and_the_legend_filters(user):
 def test_the_panel_fits_any_width(visit, site):
     user = visit(site, viewport={"width": 320, "height": 740})
     user.page.locator(f"{PANEL} summary").click()
-    user.page.wait_for_selector(f"{PANEL} .ss-lawbar")
+    user.page.wait_for_selector(f"{PANEL} .ss-distbar")
     user.page.locator(f"{PANEL} .ss-roll").click()
     for width in (320, 360, 1280):
         user.resize(width)

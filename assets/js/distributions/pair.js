@@ -56,7 +56,7 @@ function createBar(which, slider) {
   const parts = [piece("agreed"), piece(which === "p" ? "owed" : "eager")], number = el("span", { class: "ss-num" });
   const rail = el("span", { class: "ss-rail" }, ...parts, slider && el("b", { class: "ss-grip" }));
   const role = slider ? { role: "slider", tabindex: "0", "aria-valuemin": 0, "aria-valuemax": 100 } : {};
-  const root = el("div", { class: `ss-lawbar ss-${which}`, ...role }, rail, number);
+  const root = el("div", { class: `ss-distbar ss-${which}`, ...role }, rail, number);
   if (slider) makeSlider(root, rail, slider.now, slider.move);
   // x: the probability; agreed: the part of it that p and q have in common.
   function fill(x, agreed, scale) {
@@ -73,9 +73,9 @@ function createRow(words, name, others, sliderFor) {
   const bars = { p: createBar("p", sliderFor("p")), q: createBar("q", sliderFor("q")) };
   const accepted = piece("agreed"), resampled = piece("residual"), mark = el("i", { class: "ss-pmark" });
   const sum = el("span", { class: "ss-sum" }), error = el("span", { class: "ss-err" });
-  const root = el("div", { class: "ss-lawrow" },
-    el("span", { class: `ss-lawname${others ? " ss-others" : ""}`, text: name, dir: "auto" }),
-    el("div", { class: "ss-lawpair" }, bars.p.root, bars.q.root),
+  const root = el("div", { class: "ss-distrow" },
+    el("span", { class: `ss-distname${others ? " ss-others" : ""}`, text: name, dir: "auto" }),
+    el("div", { class: "ss-distpair" }, bars.p.root, bars.q.root),
     el("div", { class: "ss-stacked" }, el("span", { class: "ss-rail" }, accepted, resampled, mark), sum),
     error,
   );
@@ -100,8 +100,8 @@ function createRow(words, name, others, sliderFor) {
 
 // change(p, q): a bar was pulled; without it the bars only show. draw(cats: [{p, q, agreed}], names: of the tokens) -> the identity.
 export function createPair(words, change = null) {
-  const body = el("div", { class: "ss-laws" }), sentence = el("p", { class: "ss-note", "aria-live": "off" });
-  const heads = el("div", { class: "ss-lawrow ss-lawhead", "aria-hidden": "true" }, ...words.head.map((h) => el("span", { text: h })));
+  const body = el("div", { class: "ss-dists" }), sentence = el("p", { class: "ss-note", "aria-live": "off" });
+  const heads = el("div", { class: "ss-distrow ss-disthead", "aria-hidden": "true" }, ...words.head.map((h) => el("span", { text: h })));
   const now = { p: [], q: [] };
   let rows = [];
 

@@ -69,7 +69,7 @@ export const LESSON = [
   {
     id: "agree",
     whatif: true,
-    control: ".ss-lawbar.ss-q",
+    control: ".ss-distbar.ss-q",
     needs: (trace) => chainSampled(trace) && goodPlace("agree", trace) !== null,
     done: ({ whatif }) => whatif.ready && whatif.touched && whatif.overlap >= AGREED,
   },

@@ -35,7 +35,7 @@ export function createHistogram(w) {
     const rail = countRail({ accepted, resampled, band, p: c.p }, at);
     if (rule !== "right" && Math.abs(exact - c.p) > 1e-9) rail.append(el("i", { class: "ss-wrongmark", style: { left: at(exact) } }));
     return el("div", { class: "ss-historow", "data-off": share < band[0] || share > band[1] ? "yes" : "no" },
-      el("span", { class: `ss-lawname${c.others ? " ss-others" : ""}`, text: name, dir: "auto" }),
+      el("span", { class: `ss-distname${c.others ? " ss-others" : ""}`, text: name, dir: "auto" }),
       rail,
       el("span", { class: "ss-num", text: prob(share) }),
     );

@@ -13,7 +13,7 @@ export function createDistributions(words, live, change) {
   const moved = () => change({ temperature: Number(heat.value) });
   const heat = el("input", { type: "range", class: "ss-heat", min: 0, max: 2, step: 0.05, "aria-label": t.title, oninput: moved });
   const heatValue = el("output", {}), heatNote = el("p", { class: "ss-note" });
-  const root = el("section", { class: "ss-wlaws" },
+  const root = el("section", { class: "ss-wdists" },
     el("div", { class: "ss-headrow" }, el("h3", { text: w.title }), reset),
     el("p", { class: "ss-sub", text: w.how }),
     pair.root,
