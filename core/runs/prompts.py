@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
 
 from core.assets import ASSETS
 
@@ -14,7 +13,6 @@ else:
 FILE = ASSETS / "prompts" / "examples.toml"
 
 
-@lru_cache
 def examples() -> dict[str, str]:
     """Name -> prompt, in the file's order."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
