@@ -12,16 +12,15 @@ import torch
 from torch import Tensor
 
 from core.assets import ASSETS, missing
-from core.checkpoints import embedded, formats, hf_model, memory, presets, quantize, weights
+from core.checkpoints import arithmetic, embedded, formats, hf_model, memory, presets, quantize, weights
 from core.checkpoints.hf_model import HFModel, HFTarget
 from core.checkpoints.resolve import Progress, readable, resolve
 from core.errors import EnvironmentFailure, UserError
 from core.json_file import read_object
-from core.models import linear
 from core.models.config import DecoderConfig, Unsupported
 from core.models.config_values import end_ids
 from core.models.decoder import Decoder
-from core.models.device import pick_device, pick_dtype
+from core.models.device import pick_device, pick_dtype, pick_kernel
 from core.models.target import DecoderTarget, Target
 from core.models.text import NoText, Text, first_difference
 
@@ -98,13 +97,19 @@ class Pair:
     def _load_draft(self, folder: Path) -> tuple[Decoder | HFModel, Tensor | None]:
         from core.checkpoints import draft_format
         if weights.read_config(folder).get("model_type") != draft_format.MODEL_TYPE:
-            return load_model(folder, self.target.dtype, self.target.device), None
+            return self._packed(load_model(folder, self.target.dtype, self.target.device)), None
         if not isinstance(self.target, DecoderTarget):
             raise UserError(f"The draft {folder.name} was trained for another target than {self.target_name}.")
         model = self.target.model
         decoder, token_map = draft_format.load_draft(folder, model, model.dtype, model.device)
-        pack(decoder)
-        return decoder, token_map
+        return self._packed(decoder), token_map
+
+    def _packed(self, draft: Decoder | HFModel) -> Decoder | HFModel:
+        """The draft in the CPU kernel that goes with the target's."""
+        kernel = self.target.model.draft_kernel if isinstance(self.target, DecoderTarget) else None
+        if kernel and isinstance(draft, Decoder):
+            draft.pack(kernel)
+        return draft
 
 
 def load(pair: str = "smollm2", target: str | None = None, draft: str | None = None, dtype: str = "auto", device: str = "auto",
@@ -112,7 +117,8 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
     """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). Raises UserError or EnvironmentFailure."""
     report = progress or (lambda message, share: None)
     where = pick_device(device)
-    kind = pick_dtype(dtype, where)
+    kind, kernel = pick_dtype(dtype, where), pick_kernel(dtype, where)
+    measured = dtype == "auto" and where.type == "cpu" and quantize_to is None
     if quantize_to is not None:
         quantize.check(quantize_to, where, kind)
     folder, name, target_name, drafts, notes = _find(pair, target, report)
@@ -128,17 +134,53 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
     elif holds != "model":
         raise UserError(f"{target_name} is a draft head ({holds}) and no target: give it with --draft.")
     report("Loading the target…", None)
+    text = Text.from_folder(folder)
     try:
-        model = load_model(folder, kind, where, holds, target_name, quantize_to)
+        if measured:
+            model, chosen = _measured(folder, where, holds, target_name, text)
+            notes = notes | ({"arithmetic": vars(chosen)} if chosen else {})
+        else:
+            model = _in_kernel(load_model(folder, kind, where, holds, target_name, quantize_to), kernel, target_name)
     except (MemoryError, RuntimeError) as error:
         if not memory.is_out(error):
             raise
         raise EnvironmentFailure(memory.no_room(target_name, folder, kind, where, quantize_to)) from None
-    text = Text.from_folder(folder)
     ready = (DecoderTarget if isinstance(model, Decoder) else HFTarget)(model, text.size, eos_ids(folder, model.config))
     if isinstance(ready, DecoderTarget) and quantize_to:
         ready.direct = f"the layers are another library's ({model.notes['quantize']})"       # whose kernels may look at their data
     return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given, notes | getattr(model, "notes", {}))
+
+
+def _measured(folder: Path, device: torch.device, holds: str, name: str, text: Text | NoText) -> tuple[Decoder | HFModel, arithmetic.Choice | None]:
+    """The model in the arithmetic that is the fastest on this CPU, and why; without a choice where transformers runs the model."""
+    mark = fingerprint(folder)
+    chosen = arithmetic.known(mark)
+    if chosen:
+        return arithmetic.apply(load_model(folder, torch.float32, device, holds, name), chosen.name), chosen
+    model: Any = load_model(folder, torch.float32, device, holds, name)
+    if not isinstance(model, Decoder):
+        kind = pick_dtype("auto", device)
+        return (model if kind == torch.float32 else load_model(folder, kind, device, holds, name)), None
+    held = [model]              # taken by the first load(), so that no second copy lies in memory
+    del model
+    limit = min(held[0].config.max_positions, 128)
+    ids = text.encode(arithmetic.TEXT)[:limit] if isinstance(text, Text) else [i * 7919 % held[0].config.vocab_size for i in range(min(limit, 64))]
+    return arithmetic.choose(lambda: held.pop() if held else load_model(folder, torch.float32, device, holds, name), ids, mark)
+
+
+def _in_kernel(model: Decoder | HFModel, kernel: str | None, name: str) -> Decoder | HFModel:
+    """The model as --dtype asks. Raises UserError where its weights or layers do not allow it."""
+    if kernel is None:
+        if isinstance(model, Decoder) and not hasattr(model, "notes") and model.draft_kernel:
+            model.pack(model.draft_kernel)
+        return model
+    if not isinstance(model, Decoder):
+        raise UserError(f"{name} runs through transformers, which has no {kernel}: take --dtype auto.")
+    try:
+        model.pack(kernel, exact=True)
+    except RuntimeError as error:
+        raise UserError(f"{name} cannot run in {kernel}: {error}. Take --dtype auto.") from None
+    return model
 
 
 def _find(pair: str, target: str | None, report: Progress) -> tuple[Path, str, str, dict[str, Path], dict[str, Any]]:
@@ -186,8 +228,6 @@ def load_model(folder: Path, dtype: torch.dtype, device: torch.device, holds: st
         return hf_model.load(folder, dtype, device, quantize_to)
     if quantize_to:
         model.notes = {"quantize": quantize.apply(model, quantize_to, device, dtype, model.head)}
-    else:
-        pack(model)
     return model
 
 
@@ -214,12 +254,6 @@ def eos_ids(folder: Path, config: Any) -> tuple[int, ...]:
     if file.exists():
         return end_ids(read_object(file).get("eos_token_id"), str(file))
     return config.eos_ids
-
-
-def pack(model: Decoder) -> None:
-    """Give the decoder's linear layers the CPU's packed kernel, where there is one."""
-    if model.device.type == "cpu" and linear.can_pack():
-        model.pack()
 
 
 def fingerprint(folder: Path) -> str:

@@ -126,7 +126,8 @@ def _model_options(p: Parser) -> None:
     p.add_argument("--target", metavar="PATH_OR_ID", help="instead of a pair: checkpoint folder, .gguf file or Hub id")
     p.add_argument("--draft", metavar="PATH_OR_ID", help="draft model or draft head for --target")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default auto)")
-    p.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16, float16 (default auto)")
+    p.add_argument("--dtype", default="auto", help="auto (measured on this machine), float32, float64, bfloat16, float16; on a CPU also the "
+                   "row-exact w16a32, w8a16, w4a16 (bits of weights and activations)")
     p.add_argument("--quantize", metavar="BITS", help="int8 or int4: the target's layers in fewer bits, by torchao or bitsandbytes if installed")
     p.add_argument("--threads", type=whole, metavar="N", help="CPU threads (default: measured at start)")
 

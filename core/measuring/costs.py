@@ -59,7 +59,8 @@ def weights_bytes(target: Target) -> int:
     """Bytes of all weights, which one pass reads once."""
     modules = list(target.model.modules())
     packed = sum(getattr(m, "packed_bytes", 0) for m in modules)
-    return packed + sum(p.nbytes for p in target.model.parameters())
+    unread = target.model.embed.nbytes if getattr(getattr(target.model, "head", None), "kernel", None) is not None else 0     # rows are looked up
+    return packed + sum(p.nbytes for p in target.model.parameters()) - unread
 
 
 def memory_speed(device: torch.device, size: int = 256 << 20) -> float:

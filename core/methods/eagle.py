@@ -175,8 +175,8 @@ class Eagle(Proposer):
 
         def load(folder) -> EagleHead:
             head = EagleHead(eagle_format.read(folder, sniff(folder), target.config, target.device), target)
-            if target.device.type == "cpu":
-                head.pack()
+            if target.draft_kernel:
+                head.pack(target.draft_kernel)
             return head
 
         return cls(pair.head("eagle", load), **settings)

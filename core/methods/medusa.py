@@ -72,11 +72,11 @@ class MedusaHeads(nn.Module):
             return torch.stack([head(one) for head, one in zip(self.lm_heads, x.unbind(-2))], -2)
         return (self.lm_heads[0] if len(self.lm_heads) else self.target[0].head)(x)
 
-    def pack(self) -> None:
-        """Pack every linear layer for this CPU's bf16 kernels."""
+    def pack(self, kernel: str) -> None:
+        """Hand every linear layer to this CPU kernel (core.models.kernels)."""
         for module in self.modules():
             if isinstance(module, Linear):
-                module.pack()
+                module.pack(kernel)
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ class Medusa(Proposer):
 
         def load(folder: Path) -> MedusaHeads:
             heads = MedusaHeads(medusa_format.read(folder, sniff(folder), target.config, target.device), target)
-            if target.device.type == "cpu":
-                heads.pack()
+            if target.draft_kernel:
+                heads.pack(target.draft_kernel)
             return heads
 
         return cls(pair.head("medusa", load), **settings)

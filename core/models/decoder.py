@@ -12,14 +12,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.models import flash, rope
+from core.models import exact_attention, flash, kernels, rope
 from core.models.cache import GraphCacheView, KVCache
 from core.models.config import DecoderConfig
 from core.models.flash import CausalLowerRight, VarlenCausal
 from core.models.linear import Linear
 
+
+@dataclass
+class ExactMask:
+    """Exact attention with this additive float64 mask [G*K, cache entries read]; None: every key."""
+    bias: Tensor | None
+
+
 # a Tensor is an additive mask [G*K, cache entries read]; None: causal over this pass alone, or K = 1
-Mask = Tensor | CausalLowerRight | VarlenCausal | None
+Mask = Tensor | CausalLowerRight | VarlenCausal | ExactMask | None
 
 
 @dataclass
@@ -51,11 +58,13 @@ class Layer(nn.Module):
         return x + self.down(F.silu(gate) * up)
 
     def norm(self, x: Tensor, weight: Tensor) -> Tensor:
-        return F.rms_norm(x, weight.shape, weight, self.c.rms_norm_eps)
+        return rms_norm(x, weight, self.c.rms_norm_eps)
 
     def attention(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
         """x [B, K, H] -> [B, K, H]. cos, sin [K, 1, 2, D/2] of core.models.rope; k and v go to layer `index` of the cache."""
         c, (B, K, _) = self.c, x.shape
+        if isinstance(mask, ExactMask):
+            return self.exact_attention(x, cache, index, cos, sin, mask.bias)
         group = c.num_heads // c.num_kv_heads
         heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # query heads, then key heads, then value heads
         qk, v = heads.split([c.num_heads + c.num_kv_heads, c.num_kv_heads], 2)
@@ -81,6 +90,41 @@ class Layer(nn.Module):
         return self.o(out.reshape(B, K, -1))
 
 
+    def exact_attention(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, bias: Tensor | None) -> Tensor:
+        """As `attention`, by core.models.exact_attention. cos, sin [K, all heads, 2, D/2] of its `rotary_scaled`; bias float64."""
+        c, (B, K, _) = self.c, x.shape
+        heads = self.qkv(x).to(cos.dtype).view(B, K, -1, 2, c.head_dim // 2)
+        if c.qk_norm:
+            q, k, v = heads.flatten(-2).split([c.num_heads, c.num_kv_heads, c.num_kv_heads], 2)
+            heads = torch.cat([self.norm(q, self.q_norm), self.norm(k, self.k_norm), v], 2).view_as(heads)
+        steps = torch.addcmul(heads * cos, heads.flip(-2), sin).round_().double().view(B, K, -1, c.head_dim)
+        q, k, v = steps.split([c.num_heads, c.num_kv_heads, c.num_kv_heads], 2)
+        k, v = k.transpose(1, 2), v.transpose(1, 2)
+        if cache is not None:
+            k, v = cache.write(index, k, v)
+        rows = c.num_heads // c.num_kv_heads * K
+        q = q.reshape(B, K, c.num_kv_heads, -1, c.head_dim).permute(0, 2, 3, 1, 4).reshape(B * c.num_kv_heads, rows, c.head_dim)
+        out = exact_attention.attend(q, k.flatten(0, 1), v.flatten(0, 1), bias)
+        out = out.view(B, c.num_kv_heads, -1, K, c.head_dim).permute(0, 3, 1, 2, 4)
+        return self.o(out.reshape(B, K, -1))            # its kernel converts
+
+
+def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """x / sqrt(mean(x^2) + eps) * weight over the last dimension. With a doubled weight it takes one operator on a CPU instead of ten: the
+    layer norm of [x, -x], whose mean is 0 and whose variance is mean(x^2)."""
+    doubled = getattr(weight, "doubled", None)
+    if doubled is None:
+        return F.rms_norm(x, weight.shape, weight, eps)
+    return F.layer_norm(torch.cat([x, -x], -1), doubled.shape, doubled, None, eps)[..., :weight.shape[0]]
+
+
+def double_norms(model: nn.Module) -> None:
+    """Give all norms of a float32 model on a CPU the weight that `rms_norm` is fast with. Inference only."""
+    for name, weight in model.named_parameters():
+        if weight.ndim == 1 and "norm" in name and weight.dtype == torch.float32:
+            weight.doubled = torch.cat([weight.detach(), torch.zeros_like(weight)])
+
+
 class Decoder(nn.Module):
     """Embedding, layers, final norm and head [head size, H]. core.checkpoints.weights builds it and fills in the weights."""
 
@@ -95,6 +139,8 @@ class Decoder(nn.Module):
         self.head = Linear(c.hidden_size, head_size or c.vocab_size, **where)
         if c.tied_head and head_size is None:
             self.head.weight = self.embed
+        self.kernel: str | None = None          # of its packed linear layers (core.models.kernels); None: torch's own product
+        self.exact = False                      # exact attention, so that with a row-exact kernel every row's result is its own
         self._rope: tuple[Tensor, Tensor] | None = None
         self._causal_mask: Tensor | None = None
 
@@ -108,13 +154,43 @@ class Decoder(nn.Module):
 
     def new_cache(self, capacity: int, rows: int = 1) -> KVCache:
         c = self.config
-        return KVCache(c.num_layers, rows, c.num_kv_heads, capacity, c.head_dim, self.dtype, self.device)
+        return KVCache(c.num_layers, rows, c.num_kv_heads, capacity, c.head_dim, self.mask_dtype, self.device)
 
-    def pack(self) -> None:
-        """Pack every linear layer for this CPU's bf16 kernels (core.models.linear). Inference only: training is not possible afterwards."""
+    @property
+    def mask_dtype(self) -> torch.dtype:
+        """Of masks, and of the cache's entries."""
+        return torch.float64 if self.exact else self.dtype
+
+    @property
+    def arithmetic(self) -> str:
+        """What --dtype calls it."""
+        return self.kernel or str(self.dtype).removeprefix("torch.")
+
+    @property
+    def draft_kernel(self) -> str | None:
+        """The kernel for the linear layers of what drafts for this target; None: torch's own product."""
+        if self.kernel in kernels.ROW_EXACT:
+            return kernels.W16A32.name if kernels.available(kernels.W16A32.name) else self.kernel
+        return kernels.OneDNN.name if self.device.type == "cpu" and self.dtype == torch.bfloat16 and kernels.onednn_bf16() else None
+
+    @property
+    def row_exact(self) -> bool:
+        """Whether a pass over k tokens gives each row the bits of passes over one."""
+        return self.exact and self.kernel in kernels.ROW_EXACT
+
+    def pack(self, kernel: str, exact: bool = False) -> None:
+        """Hand every linear layer to this CPU kernel (core.models.kernels). Inference only: training is not possible afterwards.
+
+        exact: attention is exact, too. Raises RuntimeError for a weight that the kernel does not take.
+        """
         for module in self.modules():
             if isinstance(module, Linear):
-                module.pack(keep_weight=module is self.head and module.weight is self.embed)
+                head = module is self.head
+                # the output head reads an embedding, which no format keeps in 4 bits without loss: 8 there
+                module.pack("w8a16" if head and kernel == "w4a16" else kernel, keep_weight=head and module.weight is self.embed)
+        self.kernel, self.exact = kernel, exact
+        if self.dtype == torch.float32 and self.device.type == "cpu":
+            double_norms(self)
 
     def forward(self, ids: Tensor, cache: KVCache | None = None, shape: PassShape | None = None) -> Tensor:
         """ids [B, K] -> logits [B, K, head size] in the model's dtype; appends K entries to the cache."""
@@ -125,7 +201,7 @@ class Decoder(nn.Module):
         return self.head(self.norm(hidden))
 
     def norm(self, hidden: Tensor) -> Tensor:
-        return F.rms_norm(hidden, self.final_norm.shape, self.final_norm, self.config.rms_norm_eps)
+        return rms_norm(hidden, self.final_norm, self.config.rms_norm_eps)
 
     def run(self, ids: Tensor, cache: KVCache | GraphCacheView | None = None, shape: PassShape | None = None, *, hidden: Tensor | None = None,
             layers: Sequence[int] | None = None, aux_layers: Sequence[int] = (), advance: bool = True) -> tuple[Tensor, dict[int, Tensor]]:
@@ -144,6 +220,9 @@ class Decoder(nn.Module):
             positions = start + shape.depth if shape is not None else slice(start, start + K)
             cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))  # [K, 1, 2, D/2]
             mask = self._mask(start, K, shape)
+        if self.exact:
+            cos, sin = exact_attention.rotary_scaled(cos, sin, self.config.num_heads, self.config.num_kv_heads)
+            mask = ExactMask(mask)
         x = F.embedding(ids, self.embed) if hidden is None else hidden
         hidden_states: dict[int, Tensor] = {}
         for i in range(self.config.num_layers) if layers is None else layers:
@@ -164,9 +243,9 @@ class Decoder(nn.Module):
         if chain and sliding is None and view.rows == 1 and not self.flash_refusal:
             return *self.rotary(view, positions), VarlenCausal.of(view.start + (view.length + K), K, view.bucket)
         if chain:
-            mask = view.mask(positions, self.dtype, sliding)
+            mask = view.mask(positions, self.mask_dtype, sliding)
         else:
-            mask = view.tree_mask(shape.tree_mask, view.length, self.dtype, shape.depth, sliding)
+            mask = view.tree_mask(shape.tree_mask, view.length, self.mask_dtype, shape.depth, sliding)
         return *self.rotary(view, positions), self.per_group(mask)
 
     @property
@@ -195,7 +274,7 @@ class Decoder(nn.Module):
         """The mask of a direct pass: additive [G*K, start + K], or CausalLowerRight or None where attention needs no mask in memory."""
         window = self.config.sliding_window
         sliding = window is not None and start + K > window
-        if shape is None and not sliding and (K == 1 or start == 0):
+        if shape is None and not sliding and (K == 1 or (start == 0 and not self.exact)):
             return None
         if shape is None and not sliding:
             if flash.supports(self.device, self.dtype):
@@ -209,17 +288,17 @@ class Decoder(nn.Module):
                 seen[:, start:] = shape.tree_mask
             if window is not None:
                 seen &= key > query[:, None] - window
-            mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device).masked_fill_(~seen, -torch.inf)
+            mask = torch.zeros(seen.shape, dtype=self.mask_dtype, device=self.device).masked_fill_(~seen, -torch.inf)
         return self.per_group(mask)
 
     def _causal(self, start: int, K: int) -> Tensor:
         """The causal mask [K, start + K]: a slice of one large mask kept for all rounds, since entry (i, j) depends on j - i - start alone."""
         large = self._causal_mask
-        if large is None or large.shape[0] < K or large.shape[1] - large.shape[0] < start or large.dtype != self.dtype:
+        if large is None or large.shape[0] < K or large.shape[1] - large.shape[0] < start or large.dtype != self.mask_dtype:
             rows = max(16, K)
             past = max(2 * start, 1024)
             i, j = torch.arange(rows, device=self.device), torch.arange(past + rows, device=self.device)
-            large = torch.zeros(rows, past + rows, dtype=self.dtype, device=self.device)
+            large = torch.zeros(rows, past + rows, dtype=self.mask_dtype, device=self.device)
             self._causal_mask = large.masked_fill_(j > i[:, None] + past, -torch.inf)
         past = self._causal_mask.shape[1] - self._causal_mask.shape[0]
         return self._causal_mask[:K, past - start:past + K]

@@ -61,6 +61,16 @@ class ModelTarget:
     def dtype(self) -> torch.dtype:
         return self.model.dtype
 
+    @property
+    def arithmetic(self) -> str:
+        """What --dtype calls the arithmetic of its passes."""
+        return getattr(self.model, "arithmetic", str(self.dtype).removeprefix("torch."))
+
+    @property
+    def row_exact(self) -> bool:
+        """Whether a pass over k tokens gives each row the bits of passes over one, so that greedy text is plain's bit for bit."""
+        return getattr(self.model, "row_exact", False)
+
     def new_cache(self, capacity: int) -> Cache:
         return self.model.new_cache(capacity)
 

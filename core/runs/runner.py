@@ -117,8 +117,8 @@ def facts(pair: Pair, request: Request, method: registry.Method, ids: Sequence[i
     options = request.options
     kind = options.verify if options.verify != "chain" or not tree else "tree"
     return {"target": pair.target_name, "draft": pair.draft_name(method.needs) if method.needs else None, "method": method.name,
-            "verify": kind, "lossless": kind != "typical" or not method.drafts, "device": str(pair.target.device),
-            "dtype": str(pair.target.dtype).removeprefix("torch."), "prompt": request.prompt, "prompt_ids": list(ids),
+            "verify": kind, "lossless": kind != "typical" or not method.drafts, "device": str(pair.target.device), "dtype": pair.target.arithmetic,
+            "row_exact": pair.target.row_exact, "prompt": request.prompt, "prompt_ids": list(ids),
             "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
             "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
             "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,

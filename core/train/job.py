@@ -131,7 +131,8 @@ def _name(file: Path, texts: list[data.Text]) -> str:
 def _fast(folder: Path, device: torch.device) -> Decoder:
     """The target once more, packed for this CPU. From packed weights no draft could be made."""
     target = weights.load_decoder(folder, torch.bfloat16, device)
-    load.pack(target)
+    if target.draft_kernel:
+        target.pack(target.draft_kernel)
     return target
 
 
