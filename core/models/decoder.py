@@ -66,7 +66,7 @@ class Layer(nn.Module):
         if isinstance(mask, ExactMask):
             return self.exact_attention(x, cache, index, cos, sin, mask.bias)
         group = c.num_heads // c.num_kv_heads
-        heads = self.qkv(x).view(B, K, -1, c.head_dim)                            # query heads, then key heads, then value heads
+        heads = self.qkv(x).to(x.dtype).view(B, K, -1, c.head_dim)                         # query heads, then key heads, then value heads
         qk, v = heads.split([c.num_heads + c.num_kv_heads, c.num_kv_heads], 2)
         if c.qk_norm:
             q, k = qk.split([c.num_heads, c.num_kv_heads], 2)

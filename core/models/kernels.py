@@ -142,6 +142,8 @@ def available(name: str) -> bool:
     """Whether this torch and CPU have the kernel, and, of one that is called row-exact, whether it is."""
     if name == OneDNN.name:
         return onednn_bf16()
+    if name not in KERNELS:
+        return False
     try:
         return bool(safe_rows(KERNELS[name], torch.get_num_threads()))
     except (RuntimeError, AttributeError, NotImplementedError):

@@ -23,9 +23,9 @@ def _is_redundant(params: dict) -> bool:
 
 @pytest.fixture(scope="session")
 def pair():
-    """The embedded target with its drafts, in float32 on the CPU, loaded once a session."""
+    """The embedded target with its drafts, in a row-exact arithmetic on the CPU, loaded once a session."""
     from core.checkpoints import load
-    return load.load(dtype="float32", device="cpu")
+    return load.load(dtype="w16a32", device="cpu")
 
 
 @pytest.fixture(params=["direct", "static"])

@@ -104,7 +104,7 @@ def test_a_branch_goes_on_from_the_given_output(engine):
 def test_calibration_is_kept_until_redone(engine):
     once = engine.calibration()
     assert engine.calibration() is once and engine.calibration(redo=True) is not once
-    assert set(once["pass_s"]) == {"1", "2", "4", "8", "16", "32"} and once["weights_bytes"] > 2e8 and once["memory_bytes_per_s"] > 0
+    assert set(once["pass_s"]) == {"1", "2", "4", "8", "16", "32"} and once["weights_bytes"] > 7e7 and once["memory_bytes_per_s"] > 0
 
 
 def test_bad_requests_are_refused_in_words(engine):
