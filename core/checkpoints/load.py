@@ -61,6 +61,19 @@ class Pair:
             self.weights[f"draft:{readable(folder)}"] = fingerprint(folder)
         return self._loaded["draft"]
 
+    def acceptance(self, method: str, greedy: bool) -> dict[str, list[list[float]]] | None:
+        """What was measured with the shipped drafts: of drafts that reach a level, the share whose node of rank 0, 1, ... is accepted there;
+        [level][rank], by part of the proposer ("" the main one). None for other drafts and targets."""
+        folder = self.drafts.get(method.rpartition("+")[2])
+        if folder is not None and not folder.is_relative_to(ASSETS):
+            return None
+        if "acceptance" not in self._loaded:
+            file = ASSETS / "smollm2" / "acceptance.json"
+            self._loaded["acceptance"] = read_object(file) if file.is_file() else {}
+        found = self._loaded["acceptance"].get("greedy" if greedy else "sampled", {})
+        return {"": found[part], **({"lookup": found["lookup+"]} if "+" in method and "lookup+" in found else {})} if (
+            part := method.rpartition("+")[2]) in found else None
+
     def other_text(self) -> str | None:
         """Why the draft model's ids do not mean what the target's do; None where they do. Compared once."""
         if "other text" not in self._loaded:

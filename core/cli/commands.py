@@ -112,11 +112,29 @@ def tune(args: argparse.Namespace) -> int:
         raise UserError("--prompts and --max-new-tokens must be at least 1.")
     check_writable(args.json)
     from core.runs import prompts, tune
+    if args.what == "acceptance":
+        return _acceptance(args)
     asked = list(prompts.examples().values())[:args.prompts]
     pair = load_pair(args)
     with pair.enough():
         result = tune.tune(pair, args.what, asked, args.max_new_tokens, args.temperature, report=_say)
     give(args.json, result, tune.table(result))
+    return 0
+
+
+def _acceptance(args: argparse.Namespace) -> int:
+    """What draft length `auto` starts from, on held-out prompts."""
+    from core.runs import acceptance
+    from core.train import prompts
+    parts, pair = prompts.load(), load_pair(args)
+    tasks = parts.tasks[:: max(1, len(parts.tasks) // max(1, args.prompts))][:args.prompts]
+    asked = [task.format(topic=parts.held_out_topics[i % len(parts.held_out_topics)]) for i, task in enumerate(tasks)]
+    asked += [task.format(passage=parts.passages[0]) for task in parts.passage_tasks[:args.prompts // 4]]
+    with pair.enough():
+        result = acceptance.measure(pair, asked, args.max_new_tokens, report=_say)
+    lines = [f"{kind:8} {name:12} " + "  ".join("/".join(f"{x:.0%}" for x in ranks[:3]) for ranks in levels)
+             for kind, methods in result.items() for name, levels in methods.items()]
+    give(args.json, result, "\n".join(lines))
     return 0
 
 

@@ -90,8 +90,9 @@ def _check(p: Parser) -> None:
 
 
 def _tune(p: Parser) -> None:
-    p.add_argument("what", choices=["draft", "early-exit", "eagle", "medusa", "lookup"], metavar="METHOD",
-                   help="draft, eagle, medusa: chains and trees; early-exit: which layers the draft may skip; lookup: draft lengths")
+    p.add_argument("what", choices=["draft", "early-exit", "eagle", "medusa", "lookup", "acceptance"], metavar="METHOD",
+                   help="draft, eagle, medusa: chains and trees; early-exit: which layers the draft may skip; lookup: draft lengths; "
+                   "acceptance: what --draft-len auto starts from, for all methods")
     _model_options(p)
     p.add_argument("--prompts", type=whole, default=3, metavar="N", help="how many of the example prompts (default 3)")
     p.add_argument("--max-new-tokens", type=whole, default=48, metavar="N", help="default 48")
@@ -139,7 +140,8 @@ def _decoding_options(p: Parser) -> None:
     p.add_argument("--prompt-ids", metavar="IDS", help="token ids instead of text: 1,5,9")
     p.add_argument("--system", metavar="TEXT", help="system turn")
     p.add_argument("--raw", action="store_true", help="skip the chat template")
-    p.add_argument("--draft-len", type=draft_len, metavar="K", help="tokens drafted a round, constant, auto or heuristic (default 4)")
+    p.add_argument("--draft-len", type=draft_len, metavar="K",
+                   help="tokens drafted a round, auto, constant or heuristic (default auto: what is expected to be fastest here)")
     p.add_argument("--verify", default="chain", help="chain: token by token; block: the whole draft by one joint acceptance (default chain)")
     p.add_argument("--typical", dest="verify", action="store_const", const="typical",
                    help="typical acceptance (Medusa): LOSSY, accepts what the target finds likely enough")

@@ -28,7 +28,8 @@ def request(args: argparse.Namespace, method: str):
     if args.draft_len is not None and tree and tree[0].isdigit():
         raise UserError(f"--tree {tree} says already how many levels are drafted: leave out --draft-len.")
     sampling = Sampling(args.temperature, args.top_k, args.top_p, args.min_p, args.repetition_penalty)
-    options = Options(args.max_new_tokens, 4 if args.draft_len is None else args.draft_len, sampling, args.seed, tuple(args.stop), args.ignore_eos,
+    length = "auto" if args.draft_len is None else args.draft_len
+    options = Options(args.max_new_tokens, length, sampling, args.seed, tuple(args.stop), args.ignore_eos,
                       record=not getattr(args, "no_tables", False), verify=args.verify, graphs=args.graphs)
     given = {name: getattr(args, name) for name in registry.all_settings() if getattr(args, name) is not None}
     return Request(prompt, ids, args.system, args.raw, method, options, given)
@@ -66,6 +67,8 @@ def default_method(args: argparse.Namespace) -> str:
 def need_chain(args: argparse.Namespace, chosen: list, given: dict) -> None:
     """Raises UserError when --draft-len was given and every chosen method drafts a tree, which has a depth of its own."""
     trees = {m.name: given.get("tree") or next((s.default for s in m.settings if s.name == "tree"), "chain") for m in chosen}
+    if not given.get("tree_tokens"):        # then `auto` drafts a chain under a --draft-len
+        trees = {name: "chain" if tree == "auto" else tree for name, tree in trees.items()}
     if args.draft_len is not None and "chain" not in trees.values():
         name, tree = next(iter(trees.items()))
         raise UserError(f"--method {name} drafts a tree here (--tree {tree}), which has its own depth: leave out --draft-len, "

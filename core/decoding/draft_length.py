@@ -1,25 +1,54 @@
-"""How many tokens to draft in the next round. State belongs to one run; the same seed and costs give the same lengths."""
+"""How much to draft in the next round: how many levels, and in a tree how many nodes. State belongs to one run; the same seed and costs
+give the same shapes."""
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UserError
+from core.methods.static_tree import StaticTree
 
-LONGEST = 10        # the longest draft that `auto` considers
-PRIOR = 0.6         # acceptance rate assumed before any round
-PRIOR_WEIGHT = 2.0  # rounds that this assumption counts for
+LONGEST = 10        # the longest chain that `auto` considers
+TREES = ((2, 3), (2, 4), (3, 4), (3, 5), (3, 6), (3, 8), (4, 8))      # (levels, nodes) of the trees that it considers
+PRIOR = 0.6         # acceptance rate assumed where none was measured
+PRIOR_WEIGHT = 2.0  # rounds that an acceptance measured before counts for
 FADE = 0.9          # each round multiplies the weight of all earlier ones by this, since the text changes
+ALMOST_ONE = 0.98   # no acceptance probability is taken for higher
+GAIN = 1.03         # a draft must be expected to gain so much over none, so that noise in the costs decides nothing
+STAY = 1.02         # and another shape so much over the one in use
+PROBE = 8           # rounds without a draft before one token is drafted to see whether the text has changed; doubles up to ...
+MOST_PATIENT = 64
+
+
+@dataclass(frozen=True)
+class Shape:
+    """levels: depth of the draft; nodes: as many in a chain, more in a tree. (0, 0): no draft."""
+    levels: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a round of this shape is expected to give: tokens emitted, seconds taken."""
+    shape: Shape
+    tokens: float
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.tokens / self.seconds
 
 
 class Constant:
-    """Always k. next() is the length of the next draft; observe() takes a round's numbers of drafted and accepted tokens."""
+    """Always k. next() is the shape of the next draft; observe() takes a round's drafted and accepted levels."""
 
     def __init__(self, k: int) -> None:
         self.k = k
 
-    def next(self) -> int:
-        return self.k
+    def next(self) -> Shape:
+        return Shape(self.k, self.k)
 
     def observe(self, drafted: int, accepted: int) -> None:
         pass
@@ -34,32 +63,87 @@ class Heuristic(Constant):
 
 
 class Auto:
-    """The length with the most expected tokens per second, given the acceptance by position so far and costs measured at load.
+    """The shape with the most expected tokens per second, or no draft where none gains.
 
-    A draft of k tokens gives 1 + sum_i prod_{j<=i} a_j expected tokens (Leviathan et al. 2023, with an a_j for each position) and costs k
-    draft steps and one target pass over k + 1 tokens.
+    A round of N nodes gives 1 + sum over nodes of the product of the acceptances along their path (Leviathan et al. 2023; for trees
+    Medusa, Cai et al. 2024) and costs its levels' draft steps, one target pass over N + 1 tokens, and the round's fixed part. Acceptance
+    by level and rank starts from what was measured with the draft, and the run's own rounds scale it level by level.
     """
 
-    def __init__(self, costs: dict[str, Any]) -> None:
+    def __init__(self, costs: dict[str, Any], trees: bool = False) -> None:
+        """costs: of core.measuring.costs, with `acceptance` [level][rank] where it is known. trees: whether the proposer can draft trees."""
         self.costs = costs
-        self.accepted_by_position = [PRIOR * PRIOR_WEIGHT] * LONGEST
-        self.tested_by_position = [PRIOR_WEIGHT] * LONGEST
+        self.prior = [list(ranks) for ranks in costs.get("acceptance") or [[PRIOR]]]
+        while len(self.prior) < LONGEST:                        # deeper levels were not measured: as the last one
+            self.prior.append(self.prior[-1])
+        self.accepted, self.foreseen = [0.0] * LONGEST, [0.0] * LONGEST         # by level: of the drafts that reached it
+        self.shapes = [Shape(k, k) for k in range(LONGEST + 1)]
+        self.paths = {s: [[0] * level for level in range(1, s.levels + 1)] for s in self.shapes}      # ranks along each node's path
+        if trees and len(self.prior[0]) > 1:
+            for levels, nodes in TREES:
+                tree = StaticTree.best(self.prior[:levels], nodes)
+                if tree.levels > 1 and max(tree.ranks) > 0:
+                    shape = Shape(tree.levels, nodes)
+                    self.paths.setdefault(shape, _paths(tree))
+        self.shapes = list(self.paths)
+        self.now, self.idle, self.patience = Shape(0, 0), 0, PROBE
+        self.at_start = self.table = self.expected()
+        self.now = self._best()
 
-    def next(self) -> int:
-        step = self.costs.get("draft_step_s") or 0.0
-        tokens, alive, best, best_rate = 1.0, 1.0, 1, 0.0
-        for k in range(1, LONGEST + 1):
-            alive *= self.accepted_by_position[k - 1] / self.tested_by_position[k - 1]
-            tokens += alive
-            rate = tokens / (k * step + pass_seconds(self.costs["verify_s"], k + 1))
-            if rate > best_rate:
-                best, best_rate = k, rate
-        return best
+    def expected(self) -> list[Expected]:
+        """Of each shape that is considered, no draft first."""
+        level = [min(ALMOST_ONE, (PRIOR_WEIGHT + a) / (PRIOR_WEIGHT + f)) if f else 1.0 for a, f in zip(self.accepted, self.foreseen)]
+        scaled = [[min(ALMOST_ONE, share * level[i]) for share in ranks] if level[i] != 1 else ranks for i, ranks in enumerate(self.prior)]
+        step, passes, other = self.costs.get("draft_step_s") or 0.0, self.costs["verify_s"], self.costs.get("other_s") or {}
+        out = []
+        for shape in self.shapes:
+            tokens = 1.0
+            for path in self.paths[shape]:
+                share = 1.0
+                for i, rank in enumerate(path):
+                    share *= scaled[i][rank]
+                tokens += share
+            fixed = pass_seconds(other, shape.nodes + 1) if len(other) > 1 else 0.0
+            out.append(Expected(shape, tokens, shape.levels * step + pass_seconds(passes, shape.nodes + 1) + fixed))
+        return out
+
+    def next(self) -> Shape:
+        if self.now.levels:
+            return self.now
+        self.idle += 1
+        if self.idle < self.patience:
+            return self.now
+        self.idle, self.patience = 0, min(MOST_PATIENT, 2 * self.patience)
+        return Shape(1, 1)
 
     def observe(self, drafted: int, accepted: int) -> None:
-        for i in range(min(drafted, accepted + 1, LONGEST)):        # positions after the first rejection were not tested
-            self.accepted_by_position[i] = FADE * self.accepted_by_position[i] + (i < accepted)
-            self.tested_by_position[i] = FADE * self.tested_by_position[i] + 1
+        if not drafted:
+            return
+        for i in range(min(drafted, accepted + 1, LONGEST)):        # levels after the first rejection were not tested
+            self.accepted[i] = FADE * self.accepted[i] + (i < accepted)
+            self.foreseen[i] = FADE * self.foreseen[i] + min(1.0, sum(self.prior[i][:self._width(i)]))
+        self.table = self.expected()
+        was, self.now = self.now, self._best()
+        if self.now.levels and not was.levels:
+            self.patience = PROBE
+
+    def _width(self, level: int) -> int:
+        """Ranks that the shape in use drafts at this level, below its likeliest node."""
+        return max(1, 1 + max((p[level] for p in self.paths[self.now] if len(p) == level + 1 and not any(p[:level])), default=0))
+
+    def _best(self) -> Shape:
+        rates = {e.shape: e.rate for e in self.table}
+        best = max(rates, key=rates.get)
+        if rates[best] < GAIN * rates[Shape(0, 0)]:
+            return Shape(0, 0)
+        return self.now if self.now.levels and rates[best] < STAY * rates[self.now] and rates[self.now] >= GAIN * rates[Shape(0, 0)] else best
+
+
+def _paths(tree: StaticTree) -> list[list[int]]:
+    paths: list[list[int]] = []
+    for parent, rank in zip(tree.parents, tree.ranks):
+        paths.append([*(paths[parent] if parent >= 0 else []), rank])
+    return paths
 
 
 def pass_seconds(passes: dict[str, float], k: int) -> float:
@@ -72,10 +156,10 @@ def pass_seconds(passes: dict[str, float], k: int) -> float:
     return max(high, high + (high - low) * (k - b) / (b - a))
 
 
-def make(draft_len: int | str, costs: dict[str, Any]) -> Constant | Auto:
+def make(draft_len: int | str, costs: dict[str, Any], trees: bool = False) -> Constant | Auto:
     """draft_len: a number, `constant` (4), `auto` or `heuristic` (starting at 5, as transformers does). Raises UserError."""
     if draft_len == "auto":
-        return Auto(costs)
+        return Auto(costs, trees)
     if draft_len == "heuristic":
         return Heuristic(5)
     if draft_len == "constant":
@@ -83,3 +167,8 @@ def make(draft_len: int | str, costs: dict[str, Any]) -> Constant | Auto:
     if isinstance(draft_len, int) and draft_len >= 0:
         return Constant(draft_len)
     raise UserError(f"--draft-len must be a whole number from 0 up, constant, auto or heuristic, not {draft_len!r}.")
+
+
+def as_record(table: Sequence[Expected]) -> list[dict[str, Any]]:
+    """For the trace: what each shape was expected to give before the run."""
+    return [{"levels": e.shape.levels, "nodes": e.shape.nodes, "tokens": round(e.tokens, 4), "seconds": round(e.seconds, 6)} for e in table]

@@ -72,6 +72,7 @@ class InFlightRound:
     facts: HostCopy
     marks: Marks
     launched: float             # seconds on the run's clock
+    part: str                   # Proposer.part of its draft
 
 
 class Decoding:
@@ -96,7 +97,9 @@ class Decoding:
             raise UserError(f"--verify block checks chains, and --method {proposer.name} drafts a tree here: take --tree chain or no --verify.")
         self.stops = StopStrings(options.stop, self.text)
         self.limit = min(options.max_new_tokens, target.max_positions - self.prompt_len)
-        self.length = draft_length.make(options.draft_len, costs or NO_COSTS)
+        self.lengths: dict[str, draft_length.Constant | draft_length.Auto] = {}        # by part of the proposer
+        self.costs = costs or NO_COSTS
+        self.length("")
         self.stop: str | None = None
         self.index = 0
         capacity = self.prompt_len + self.limit
@@ -111,6 +114,21 @@ class Decoding:
         proposer.begin(self.ctx)
         self.clock = RoundClock()
         self.ahead = target.device.type == "cuda" if options.ahead is None else options.ahead
+
+    def length(self, part: str) -> draft_length.Constant | draft_length.Auto:
+        """What decides the shape of this part's drafts."""
+        if part not in self.lengths:
+            acceptance = self.costs.get("acceptance") or {}
+            free = {"draft_step_s": None} if part else {}          # the other part of a combination only looks things up
+            trees = self.proposer.adaptive and not part and self.options.verify != "block"
+            self.lengths[part] = draft_length.make(self.options.draft_len, {**self.costs, **free, "acceptance": acceptance.get(part)}, trees)
+        return self.lengths[part]
+
+    @property
+    def expected(self) -> list[dict[str, Any]] | None:
+        """For the trace: what `auto` expects of each shape before the first round; None for another draft length."""
+        length = self.lengths[""]
+        return draft_length.as_record(length.at_start) if isinstance(length, draft_length.Auto) and self.proposer.levels is None else None
 
     @property
     def new_tokens(self) -> list[int]:
@@ -147,7 +165,9 @@ class Decoding:
         with self.clock.running():
             m0 = mark(ctx.device)
             left = self.limit - len(self.new_tokens) - 1        # besides the one token that the target adds
-            k = min(self.proposer.levels or self.length.next(), left) if self.index else 0
+            part = self.proposer.part(ctx) if self.index else ""
+            shape = self.length(part).next() if self.index else draft_length.Shape(0, 0)
+            k, ctx.nodes = min(self.proposer.levels or shape.levels, left) if self.index else 0, shape.nodes
             draft = self.proposer.propose(ctx, k) if k > 0 else None
             if draft is None:
                 draft = Draft(torch.empty(0, dtype=torch.long, device=ctx.device))
@@ -158,7 +178,7 @@ class Decoding:
             round_ = Round(self.index, len(self.new_tokens), k)
             self.index += 1
             return InFlightRound(round_, draft.tokens, len(uncached), next_id, dict(zip(self.proposer.aux_layers, hidden_states)),
-                                 start_copy(flat, layout), (m0, m1, m2), launched)
+                                 start_copy(flat, layout), (m0, m1, m2), launched, part)
 
     def _verify(self, draft: Draft, uncached: Tensor, u: Tensor | None) -> tuple[tuple, Mark]:
         """What `Verification` returns, and a mark at the end of the target's pass."""
@@ -190,7 +210,7 @@ class Decoding:
             self.tokens += ids[:count]
             if ctx.seen is not None:
                 ctx.seen.index_fill_(0, to_device(ids[:count], ctx.device), True)
-            self.length.observe(max(result.levels, default=0), len(result.path))
+            self.length(in_flight.part).observe(max(result.levels, default=0), len(result.path))
             self._roll_back(in_flight, result.path)
         return result, count
 

@@ -11,7 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.methods.base import Context, Proposer
+from core.decoding.round_result import RoundResult
+from core.decoding.verification import Verification
+from core.methods.base import Context, Draft, Proposer, SamplingContext
+from core.models import host_copy
 from core.models.graphs import GraphRunner
 from core.models.target import Target, graph_runner
 from core.sampling.probs import Sampling
@@ -39,13 +42,15 @@ def choose_threads(target: Target, spare: int = 0) -> int:
 
 def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
             repeats: int = 5, runner: GraphRunner | None = None) -> dict[str, Any]:
-    """Costs for the trace, in seconds: plain_step_s, verify_s {tokens of the pass: s}, draft_step_s (None if nothing is drafted).
+    """Costs for the trace, in seconds: plain_step_s, verify_s {tokens of the pass: s}, draft_step_s (None if nothing is drafted), other_s
+    {tokens of the pass: s}, what a round takes besides: distributions, verification, the record.
 
     verify: `verify_s` measured before on this target; it is the same for every method. runner: the run's, since captured passes and
     direct ones take different times.
     """
     verify = verify or {str(k): s for k, s in passes(target, lengths, repeats, runner).items()}
-    return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats, runner=runner)}
+    return {"plain_step_s": verify["1"], "verify_s": verify, "draft_step_s": draft_seconds(target, proposer, repeats, runner=runner),
+            "other_s": {str(k): s for k, s in overhead(target, repeats).items()}}
 
 
 def calibrate(target: Target, repeats: int = 5) -> dict[str, Any]:
@@ -110,6 +115,24 @@ def passes(target: Target, lengths: Sequence[int], repeats: int, runner: GraphRu
                 spent.append(seconds)
     runner.give_back(model, cache)
     return {k: statistics.median(spent) for k, spent in times.items()}
+
+
+@torch.inference_mode()
+def overhead(target: Target, repeats: int, lengths: Sequence[int] = (1, 5)) -> dict[int, float]:
+    """Median seconds of verifying a greedy chain, with its record, after a pass over each number of tokens."""
+    out = {}
+    for k in lengths:
+        logits = torch.zeros(k, target.vocab_size, device=target.device)
+        logits[:, 0] = 1
+        draft = Draft(torch.zeros(k - 1, dtype=torch.long, device=target.device))
+        verification = Verification(None, SamplingContext(Sampling(), target.vocab_size, torch.float32))
+
+        def once(draft=draft, logits=logits, verification=verification) -> None:
+            flat, layout, _ = verification.accept(draft, None, logits, None, None)
+            RoundResult.of(host_copy.wait(host_copy.start_copy(flat, layout)), False)
+
+        out[k] = _median(once, repeats, target.device)
+    return out
 
 
 @torch.inference_mode()

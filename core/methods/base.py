@@ -55,6 +55,7 @@ class Context:
     hidden_states: dict[int, Tensor] = field(default_factory=dict)     # aux layer -> [n, H] of the n tokens that the last round added to the cache
     runner: GraphRunner = field(default_factory=lambda: GraphRunner(enabled=False))
     new_ids: Tensor | None = None       # [n] int64: the last ids of `tokens`, already on the device
+    nodes: int = 0                      # of the next draft, where the proposer is adaptive: more than its levels make a tree
     lent: list[tuple[Any, KVCache]] = field(default_factory=list)       # (model, cache) that go back to the runner when the run ends
 
     @property
@@ -119,6 +120,7 @@ class Proposer:
     aux_layers: tuple[int, ...] = ()    # target layers whose input hidden states it needs in ctx.hidden_states
     side_nodes: int = 0                 # most nodes of a tree that can be off the accepted path: extra cache entries
     levels: int | None = None           # levels of the trees it drafts; None: it drafts chains, --draft-len long
+    adaptive: bool = False              # whether it drafts a tree of ctx.nodes nodes where these are more than the levels asked for
     max_positions: int | None = None    # its own limit of the context; None = none
     direct: str | None = None           # why its draft cannot be captured, in words; None: it can
 
@@ -126,6 +128,10 @@ class Proposer:
     def costly(self) -> Proposer:
         """The proposer whose draft steps take time: itself, or the slower part of a combination."""
         return self
+
+    def part(self, ctx: Context) -> str:
+        """Which of its parts will draft next, for a proposer of several with acceptances of their own; "" for the main one."""
+        return ""
 
     def begin(self, ctx: Context) -> None:
         """Start of a run: forget the last one."""

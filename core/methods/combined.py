@@ -29,7 +29,7 @@ class Combined(Proposer):
         self.name = f"{first.name}+{second.name}"
         self.aux_layers = second.aux_layers
         self.side_nodes = max(first.side_nodes, second.side_nodes)
-        self.levels = second.levels
+        self.levels, self.adaptive = second.levels, second.adaptive
         self.direct = second.direct
         self.chosen = self.second
 
@@ -45,6 +45,9 @@ class Combined(Proposer):
     @property
     def costly(self) -> Proposer:
         return self.second
+
+    def part(self, ctx: Context) -> str:
+        return self.first.name if self.first.finds(ctx.tokens) else ""
 
     def begin(self, ctx: Context) -> None:
         self.first.begin(ctx)

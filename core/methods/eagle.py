@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from core.checkpoints.load import Pair
 
 DEEPEST = 16        # levels of a tree
+MOST_NODES, DEEPEST_TREE = 8, 4         # of the trees that --draft-len auto considers
 
 
 @dataclass(frozen=True)
@@ -142,19 +143,20 @@ class Eagle(Proposer):
 
     name = "eagle"
     settings = (
-        Setting("tree", str, "chain", "chain; auto: a dynamic tree of the likeliest paths (EAGLE-2); static: one sparse tree (EAGLE-1); or 3x2x1"),
-        Setting("tree_tokens", int, 7, "nodes of a drafted tree", 1, 128),
-        Setting("tree_depth", int, 4, "levels of a tree with --tree auto or static; --draft-len sets the length of a chain", 1, DEEPEST),
+        Setting("tree", str, "auto", "auto: a chain or a dynamic tree (EAGLE-2); chain; static: one sparse tree (EAGLE-1); or 3x2x1"),
+        Setting("tree_tokens", int, 0, "nodes of a drafted tree; 0: as --draft-len auto finds best, a chain under another --draft-len", 0, 128),
+        Setting("tree_depth", int, 4, "levels of a tree with --tree-tokens or --tree static; --draft-len sets the length of a chain", 1, DEEPEST),
         Setting("tree_top_k", int, 3, "children of a node, and nodes of a level that get children", 1, 32),
     )
 
     def __init__(self, head: EagleHead, tree: str = "chain", tree_tokens: int = 7, tree_depth: int = 4, tree_top_k: int = 3) -> None:
         """Raises UserError for a tree that cannot be read, or is wider than the head's vocabulary."""
         self.head, self.aux_layers, self.max_positions = head, head.aux_layers, head.config.max_positions
-        self.tree, self.nodes, self.top_k = tree, tree_tokens, tree_top_k
+        self.adaptive = tree == "auto" and not tree_tokens
+        self.tree, self.nodes, self.top_k = tree, tree_tokens or MOST_NODES, tree_top_k
         self.static: StaticTree | None = None
         if tree == "static":
-            self.static = StaticTree.best([PRIOR] * tree_depth, tree_tokens)
+            self.static = StaticTree.best([PRIOR] * tree_depth, self.nodes)
         elif tree not in ("chain", "auto"):
             self.static = StaticTree.full(parse_shape(tree))
         rows = head.config.vocab_size if head.token_map is None else head.token_map.shape[0]
@@ -162,8 +164,8 @@ class Eagle(Proposer):
             raise UserError(f"--tree {tree} asks for {1 + max(self.static.ranks)} candidates; this head knows {rows} tokens.", "shape_wide",
                             setting="tree", n=1 + max(self.static.ranks), most=rows)
         if tree != "chain":
-            self.side_nodes = self.static.nodes if self.static else tree_tokens
-            self.levels = self.static.levels if self.static else tree_depth
+            self.side_nodes = self.static.nodes if self.static else self.nodes
+            self.levels = self.static.levels if self.static else None if self.adaptive else tree_depth
         self.cache: KVCache | None = None
         self.unread: list[dict[int, Tensor]] = []       # of each round since the last draft: hidden states by aux layer, not yet in the cache
 
@@ -183,7 +185,7 @@ class Eagle(Proposer):
 
     def begin(self, ctx: Context) -> None:
         widest = max(len(self.static.level(d)) for d in range(1, self.static.levels + 1)) if self.static else self.top_k
-        room = 0 if self.levels is None else widest * self.levels
+        room = widest * (self.levels or DEEPEST_TREE) if self.side_nodes else 0
         self.cache = ctx.new_cache(self.head, ctx.capacity + room)
         self.unread = []
 
@@ -210,12 +212,13 @@ class Eagle(Proposer):
         self.unread = []
         ids = ctx.uncached(self.cache.length + 1)                                          # row i of the head reads token i + 1
         u, cut = None, self.static.cut(k) if self.static else None
-        if self.tree == "chain":
+        nodes = ctx.nodes if self.adaptive else self.nodes
+        if self.tree == "chain" or (self.adaptive and nodes <= k):
             function, adds = HeadChain(self.head, ctx.sampling_ctx, k), k - 1
             u = None if ctx.sampling.greedy else ctx.uniforms(k)
         elif cut:
             function, adds = FixedTree(self.head, ctx.sampling_ctx, cut), sum(i in cut.parents for i in range(cut.nodes))
         else:
-            function, adds = LikeliestTree(self.head, ctx.sampling_ctx, k, self.nodes, self.top_k), self.top_k * (k - 1)
+            function, adds = LikeliestTree(self.head, ctx.sampling_ctx, k, nodes, self.top_k), self.top_k * (k - 1)
         return Draft(*ctx.runner.run(function, self.cache, len(ids) + adds, ids, u, ctx.seen, *(hidden_states[layer] for layer in self.aux_layers),
                                      capture=len(ids) <= 1 + DEEPEST))

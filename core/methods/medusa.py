@@ -29,6 +29,8 @@ from core.sampling.tree import parse_shape
 if TYPE_CHECKING:
     from core.checkpoints.load import Pair
 
+MOST_NODES = 8          # of the trees that --draft-len auto considers
+
 
 class MedusaHeads(nn.Module):
     """Head h reads the hidden state x of position i (after the target's final norm) and guesses token i + 2 + h:
@@ -109,8 +111,8 @@ class Medusa(Proposer):
 
     name = "medusa"
     settings = (
-        Setting("tree", str, "auto", "auto: the best sparse tree for the heads' measured accuracies; chain; or candidates per depth like 3x2x1"),
-        Setting("tree_tokens", int, 7, "nodes of a drafted tree", 1, 128),
+        Setting("tree", str, "auto", "auto: a chain or the best sparse tree for the heads' measured accuracies; chain; or 3x2x1"),
+        Setting("tree_tokens", int, 0, "nodes of a drafted tree; 0: as --draft-len auto finds best, a chain under another --draft-len", 0, 128),
     )
 
     def __init__(self, heads: MedusaHeads, tree: str = "auto", tree_tokens: int = 7) -> None:
@@ -118,8 +120,11 @@ class Medusa(Proposer):
         self.heads, self.last_layer = heads, heads.target[0].config.num_layers
         self.aux_layers = (self.last_layer,)
         self.tree: StaticTree | None = None
-        if tree in ("auto", "static"):
-            self.tree = StaticTree.best(heads.accuracy or [PRIOR] * heads.count, tree_tokens)
+        self.adaptive = tree == "auto" and not tree_tokens
+        if self.adaptive:
+            self.side_nodes = MOST_NODES
+        elif tree in ("auto", "static"):
+            self.tree = self._best(tree_tokens or MOST_NODES)
         elif tree != "chain":
             shape = parse_shape(tree)
             if len(shape) > heads.count:
@@ -132,7 +137,11 @@ class Medusa(Proposer):
                             setting="tree", n=1 + max(self.tree.ranks), most=rows)
         if self.tree is not None:
             self.side_nodes, self.levels = self.tree.nodes, self.tree.levels
+        self.trees: dict[int, StaticTree] = {}      # by number of nodes
         self.hidden: Tensor | None = None           # [H], of the last token in the target's cache
+
+    def _best(self, nodes: int) -> StaticTree:
+        return StaticTree.best(self.heads.accuracy or [PRIOR] * self.heads.count, nodes)
 
     @classmethod
     def build(cls, pair: Pair, **settings) -> Medusa:
@@ -162,5 +171,8 @@ class Medusa(Proposer):
         k = min(k, self.heads.count)
         if k <= 0 or self.hidden is None:
             return None
-        guesses = Guesses(self.heads, ctx.sampling_ctx, k, self.tree.cut(k) if self.tree is not None else None)
+        tree = self.tree
+        if self.adaptive and ctx.nodes > k:
+            tree = self.trees.setdefault(ctx.nodes, self._best(ctx.nodes))
+        guesses = Guesses(self.heads, ctx.sampling_ctx, k, tree.cut(k) if tree is not None else None)
         return Draft(*ctx.runner.run(guesses, None, 0, self.hidden, ctx.seen))

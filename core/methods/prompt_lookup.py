@@ -76,10 +76,14 @@ class PromptLookup(Proposer):
     def end(self) -> None:
         self.index = None
 
+    def finds(self, tokens: list[int]) -> int | None:
+        """The position after an earlier occurrence of the end of `tokens`; None if there is none."""
+        self.index.extend(tokens)
+        return self.index.find(tokens)
+
     def propose(self, ctx: Context, k: int) -> Draft | None:
         tokens = ctx.tokens
-        self.index.extend(tokens)
-        place = self.index.find(tokens)
+        place = self.finds(tokens)
         if place is None:
             return None
         period = len(tokens) - place

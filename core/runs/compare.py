@@ -48,7 +48,8 @@ class Work:
             proposer = method.proposer(pair, {k: v for k, v in request.settings.items() if k in known})
             passes = next((c["verify_s"] for c in self.costs.values() if c), None)
             self.proposers[method.name] = proposer
-            self.costs[method.name] = costs.measure(pair.target, proposer, passes, runner=self.runner) if method.drafts else {}
+            self.costs[method.name] = costs.measure(pair.target, proposer, passes, runner=self.runner) | {
+                "acceptance": pair.acceptance(method.name, options.sampling.greedy)} if method.drafts else {}
 
     def decode(self, name: str, options: Options | None = None) -> Output:
         """Decode once with a method, as if it had not run before."""

@@ -38,7 +38,7 @@ class RunRequest:
     """One run as the page requests it. spec_ui.server.limits checks it first, core's Options again."""
     prompt: str
     method: str = "draft"
-    draft_len: int | str = 4
+    draft_len: int | str = "auto"
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0

@@ -57,14 +57,17 @@ class Run:
             proposer = method.proposer(pair, request.settings)
             if measured is None:
                 measured = costs.measure(pair.target, proposer, runner=graph_runner(pair.target, request.options.graphs))
+        measured = measured | {"acceptance": pair.acceptance(request.method, request.options.sampling.greedy)}
         self.ids = request.ids(pair)
-        self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None)
+        self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None or proposer.adaptive)
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
         if proposer.direct and not self.facts["graphs"].startswith("off"):
             self.facts["graphs"] += f", the draft directly: {proposer.direct}"
         self.memory = stats.PeakMemory(pair.target.device)
         with pair.enough():
             self.decoding = Decoding(pair.target, proposer, self.ids, request.options, pair.text, measured)
+        if self.decoding.expected is not None and method.drafts:
+            self.facts["expected"] = self.decoding.expected
         self.done: list[Round] = []
         self.totals: Totals | None = None
 

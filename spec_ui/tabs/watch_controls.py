@@ -59,7 +59,7 @@ def build(engine: Any, traces: Path, example: str | None, prompt: str, recorded:
         return FreeSlider(low, high, value=value, step=step, label=label, info=info, elem_id=elem_id, buttons=[])
 
     c["draft_len"] = slider("draft_len", *limits.DRAFT_LEN, length, 1, said["draft_len.info"])
-    c["auto"] = FreeCheckbox(False, label=said["auto.label"], elem_id="auto", container=False)
+    c["auto"] = FreeCheckbox(True, label=said["auto.label"], elem_id="auto", container=False)
     c["settings"] = method_settings.MethodSettings(settings_of(engine, first), elem_id="settings")
     c["temperature"] = slider("temperature", *limits.TEMPERATURE, heat, 0.05)
     c["top_p"] = slider("top_p", 0.05, 1, top_p, 0.05)
