@@ -40,7 +40,7 @@ def choose_threads(target: Target, spare: int = 0) -> int:
     return best
 
 
-def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 5, 8, 11),
+def measure(target: Target, proposer: Proposer, verify: dict[str, float] | None = None, lengths: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 11),
             repeats: int = 5, runner: GraphRunner | None = None) -> dict[str, Any]:
     """Costs for the trace, in seconds: plain_step_s, verify_s {tokens of the pass: s}, draft_step_s (None if nothing is drafted), other_s
     {tokens of the pass: s}, what a round takes besides: distributions, verification, the record.
