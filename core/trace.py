@@ -30,8 +30,8 @@ class Drafted:
     parent: int                 # -1 root; i-1 in a chain; index into Round.drafted in a tree
     p: float
     q: float
-    u: float | None             # None when greedy: nothing was drawn
-    threshold: float | None     # the acceptance probability that u is compared with: p/q in a chain; None where none was computed
+    u: float | None             # None when greedy or coupled: no uniform was drawn
+    threshold: float | None     # the acceptance probability that u is compared with: p/q in a chain, 1 or 0 if coupled; None where none was computed
     verdict: str                # accepted | rejected | not_reached
 
 

@@ -142,7 +142,8 @@ def _decoding_options(p: Parser) -> None:
     p.add_argument("--raw", action="store_true", help="skip the chat template")
     p.add_argument("--draft-len", type=draft_len, metavar="K",
                    help="tokens drafted a round, auto, constant or heuristic (default auto: what is expected to be fastest here)")
-    p.add_argument("--verify", default="chain", help="chain: token by token; block: the whole draft by one joint acceptance (default chain)")
+    p.add_argument("--verify", default="chain", help="chain: token by token; block: the whole draft by one joint acceptance; coupled: one seed, one "
+                   "text for all methods, also sampled (default chain)")
     p.add_argument("--typical", dest="verify", action="store_const", const="typical",
                    help="typical acceptance (Medusa): LOSSY, accepts what the target finds likely enough")
     p.add_argument("--temperature", type=float, default=0.0, help="0 is greedy (default 0)")

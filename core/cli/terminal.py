@@ -95,7 +95,7 @@ def summary(totals: Totals, plain: dict[str, Any] | None) -> str:
 def comparison(result: dict[str, Any]) -> str:
     """The `compare` record as a small table."""
     plain = result["plain"]
-    lines = [f"{'method':<12} {'tokens/s':>9} {'vs plain':>9}  {'spread':<12} {'tokens/round':>12} {'of tested':>9}  greedy output",
+    lines = [f"{'method':<12} {'tokens/s':>9} {'vs plain':>9}  {'spread':<12} {'tokens/round':>12} {'of tested':>9}  output",
              f"{'plain':<12} {plain['tokens_per_s']:>9.1f} {'1.00x':>9}"]
     for r in result["results"]:
         t = r["totals"]
@@ -106,6 +106,7 @@ def comparison(result: dict[str, Any]) -> str:
         lines.append(f"{r['method']:<12} {t['tokens_per_s']:>9.1f} {r['ratio']:>8.2f}x  {spread:<12} {per_round:>12} {tested:>9}  {same}")
         gap = r["first_difference"]
         if gap and "top2_gap" in gap:
+            what, apart = ("the two best of the race", gap["race_gap"]) if "race_gap" in gap else ("the target's two best logits", gap["top2_gap"])
             lines.append(f"  first difference at token {gap['position']}: plain {visible(gap['plain']['text'], False)!r}, here "
-                         f"{visible(gap['other']['text'], False)!r}; the target's two best logits lie {gap['top2_gap']:.3g} apart there")
+                         f"{visible(gap['other']['text'], False)!r}; {what} lie {apart:.3g} apart there")
     return "\n".join(lines)

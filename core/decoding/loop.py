@@ -25,9 +25,10 @@ from core.models.host_copy import HostCopy, Mark, mark, start_copy, to_device, w
 from core.models.target import Target, graph_runner
 from core.models.text import NoText, Text
 from core.sampling.probs import Sampling
+from core.sampling.race import Noise
 from core.trace import Round
 
-VERIFIERS = ("chain", "block", "typical")      # a drafted tree is verified as a tree under "chain"
+VERIFIERS = ("chain", "block", "coupled", "typical")      # a drafted tree is verified as a tree under "chain"
 NO_COSTS = {"verify_s": {"1": 1.0, "2": 1.0}, "draft_step_s": 0.1}      # for draft length `auto` without measured costs
 
 
@@ -42,6 +43,7 @@ class Options:
     ignore_eos: bool = False
     record: bool = True             # record the tables; every Round has its tokens with p, q, u and acceptance all the same
     verify: str = "chain"
+    first_position: int = 0         # of `coupled`: position of the first new token in the noise; a branch of a run continues its numbering
     typical_epsilon: float = 0.09   # of `typical`: Medusa's defaults (posterior_threshold, posterior_alpha)
     typical_delta: float = 0.3
     graphs: bool | None = None      # capture draft and verification (core.models.graphs); None: on CUDA. True on a CPU: static buffers
@@ -105,8 +107,11 @@ class Decoding:
         capacity = self.prompt_len + self.limit
         dtype = torch.float64 if target.dtype == torch.float64 else torch.float32
         self.runner = graph_runner(target, options.graphs)
+        coupled = options.verify == "coupled" and not options.sampling.greedy
+        race = Noise(options.seed, target.vocab_size, target.device) if coupled else None
         self.ctx = Context(self.tokens, options.sampling, torch.Generator(target.device).manual_seed(options.seed), target.vocab_size,
-                           capacity, target.device, dtype, target, None, options.record, runner=self.runner)
+                           capacity, target.device, dtype, target, None, options.record, race, self.prompt_len - options.first_position,
+                           runner=self.runner)
         self.ctx.cache = self.ctx.new_cache(getattr(target, "model", target), capacity + proposer.side_nodes)
         if options.sampling.repetition_penalty != 1:
             self.ctx.seen = torch.zeros(target.vocab_size, dtype=torch.bool, device=target.device)
@@ -173,7 +178,7 @@ class Decoding:
                 draft = Draft(torch.empty(0, dtype=torch.long, device=ctx.device))
             m1 = mark(ctx.device)
             uncached = ctx.uncached(ctx.cache.length)
-            u = None if self.options.sampling.greedy else ctx.uniforms(len(draft) + 1)
+            u = ctx.randomness(len(draft) + 1, (draft.levels or len(draft)) + 1)
             (flat, layout, next_id, *hidden_states), m2 = self._verify(draft, uncached, u)
             round_ = Round(self.index, len(self.new_tokens), k)
             self.index += 1
@@ -217,7 +222,7 @@ class Decoding:
     def _finish(self, in_flight: InFlightRound, result: RoundResult, count: int) -> Round:
         """Write the record of a round: texts, tables and times."""
         with self.clock.running():
-            result.write(in_flight.round, count, self.options.sampling.greedy, self.options.record, self.text.piece)
+            result.write(in_flight.round, count, self.options.sampling.greedy or self.ctx.race is not None, self.options.record, self.text.piece)
         self.clock.finish(in_flight.round, in_flight.launched, in_flight.marks)
         return in_flight.round
 

@@ -39,8 +39,9 @@ class RoundResult:
         """The tokens that the round gives, before they are cut at EOS, a stop string or the limit."""
         return [*(self.tokens[i] for i in self.path), self.last]
 
-    def write(self, round_: Round, count: int, greedy: bool, recorded: bool, piece: Callable[[int], str]) -> None:
-        """Fill `round_` with its first `count` tokens, its draft and, if `recorded`, its tables. piece: token id -> text."""
+    def write(self, round_: Round, count: int, certain: bool, recorded: bool, piece: Callable[[int], str]) -> None:
+        """Fill `round_` with its first `count` tokens, its draft and, if `recorded`, its tables. certain: no uniform decides
+        (greedy or coupled); piece: token id -> text."""
         host, n = self.host, len(self.tokens)
         kinds = ["accepted"] * len(self.path) + ["plain" if not n else "recovered" if self.recovered else "bonus"]
         round_.emitted = [Emitted(t, piece(t), kind) for t, kind in zip(self.ids[:count], kinds)]
@@ -51,7 +52,7 @@ class RoundResult:
         for i in shown:
             verdict = "accepted" if host["accepted"][i] else "rejected" if host["tested"][i] else "not_reached"
             round_.drafted.append(Drafted(self.tokens[i], piece(self.tokens[i]), place[self.parents[i]], host["p"][i], host["q"][i],
-                                          None if greedy else host["u"][i], host["acceptance_prob"][i], verdict))
+                                          None if certain else host["u"][i], host["acceptance_prob"][i], verdict))
         if recorded:
             listed = tables.tables({name[6:]: x for name, x in host.items() if name.startswith("table.")}, self.tokens, self.parents,
                                    host["p"], host["q"], self.at if self.recovered else None, piece)

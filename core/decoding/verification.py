@@ -26,7 +26,8 @@ class Verification:
     delta: float = 0.0
 
     def __call__(self, cache: KVCache | GraphCacheView, uncached: Tensor, u: Tensor | None, seen: Tensor | None, *draft: Tensor | None) -> tuple:
-        """uncached [m] ids, u [N+1] or None (greedy), seen [V] bool or None, draft: Draft.tensors of N tokens.
+        """uncached [m] ids, u [N+1] uniforms, noise [levels+1, V] (coupled) or None (greedy), seen [V] bool or None, draft: Draft.tensors
+        of N tokens.
 
         Returns (packed facts, their layout, next id [1], hidden states [m+N, H] of each aux layer, ...).
         """
@@ -48,9 +49,10 @@ class Verification:
         before = None if seen is None else probs.seen_before(seen, tokens, tree)
         scored = probs.scores(logits, sampling, before)
         p = probs.probabilities(scored, sampling)
-        if u is None:
-            u = torch.full((n + 1,), 0.5, dtype=torch.float64, device=tokens.device)          # greedy: p is one-hot, so u decides nothing
-        result = self._verify(p, draft, tree, u)
+        noise = u if self.sampling_ctx.coupled else None
+        if u is None or noise is not None:
+            u = torch.full((n + 1,), 0.5, dtype=torch.float64, device=tokens.device)          # decides nothing: p is one-hot, or the noise decides
+        result = self._verify(p, draft, tree, u) if noise is None else verify.coupled(p, tokens, tree, noise)
         own, rows = tokens[:, None], slice(0, n) if tree is None else tree.parents + 1
         facts = {"tokens": tokens, "accepted": result.accepted, "tested": result.tested, "u": u[:n], "acceptance_prob": result.acceptance_prob,
                  "p": p[rows].gather(1, own)[:, 0], "q": q.gather(1, own)[:, 0] if q is not None else torch.ones_like(u[:n]),

@@ -15,6 +15,7 @@ from core.models.graphs import GraphRunner
 from core.models.host_copy import to_device
 from core.models.target import Cache, Target
 from core.sampling.probs import Sampling
+from core.sampling.race import Noise
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class SamplingContext:
     vocab_size: int
     dtype: torch.dtype
     record: bool = True
+    coupled: bool = False       # whether tokens win a race instead of being drawn with uniforms (core.sampling.race)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Context:
     target: Target
     cache: Cache                        # the target's; between rounds it holds all of `tokens` but the last
     record: bool = True                 # whether the draft's logits are recorded
+    race: Noise | None = None           # the noise of a coupled run; None in all others
+    first: int = 0                      # number of `tokens` before position 0 of the noise
     seen: Tensor | None = None          # [V] bool: the ids in `tokens`; None without a repetition penalty
     hidden_states: dict[int, Tensor] = field(default_factory=dict)     # aux layer -> [n, H] of the n tokens that the last round added to the cache
     runner: GraphRunner = field(default_factory=lambda: GraphRunner(enabled=False))
@@ -60,7 +64,7 @@ class Context:
 
     @property
     def sampling_ctx(self) -> SamplingContext:
-        return SamplingContext(self.sampling, self.vocab_size, self.dtype, self.record)
+        return SamplingContext(self.sampling, self.vocab_size, self.dtype, self.record, self.race is not None)
 
     def new_cache(self, model: Any, capacity: int) -> KVCache:
         """A cache of at least `capacity` entries, for this run."""
@@ -86,6 +90,16 @@ class Context:
     def uniforms(self, n: int) -> Tensor:
         """n new uniforms in [0, 1), float64: in float32 they would lie on a grid too coarse for small probabilities."""
         return torch.rand(n, generator=self.generator, dtype=torch.float64, device=self.device)
+
+    def noise(self, n: int) -> Tensor | None:
+        """The noise [n, V] of the next n positions in a coupled run; None in all others."""
+        return None if self.race is None else self.race.rows(len(self.tokens) - self.first, n)
+
+    def randomness(self, nodes: int, levels: int) -> Tensor | None:
+        """For the draws of `nodes` tokens at the next `levels` positions: None if greedy, noise [levels, V] if coupled, else uniforms [nodes]."""
+        if self.sampling.greedy:
+            return None
+        return self.uniforms(nodes) if self.race is None else self.noise(levels)
 
 
 @dataclass

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from core.methods.base import SamplingContext
-from core.sampling import probs
+from core.sampling import probs, race
 
 
 class Chain:
@@ -15,7 +15,7 @@ class Chain:
     """
 
     def __init__(self, sampling_ctx: SamplingContext, u: Tensor | None, seen: Tensor | None, token_map: Tensor | None = None) -> None:
-        """u [k] uniforms, None = greedy; seen [V] bool: the ids of the context, None without a repetition penalty."""
+        """u [k] uniforms, noise [k, V] (coupled), or None (greedy); seen [V] bool: the ids of the context, None without a repetition penalty."""
         self.sampling_ctx, self.u, self.token_map = sampling_ctx, u, token_map
         self.seen = None if seen is None else seen.clone()
         self.tokens: list[Tensor] = []
@@ -32,7 +32,7 @@ class Chain:
         if seen is not None:
             seen = seen[:raw.shape[0]] if self.token_map is None else seen[self.token_map]
         dist = probs.probabilities(probs.scores(raw, sampling_ctx.sampling, seen), sampling_ctx.sampling)
-        row = (dist.argmax(-1) if self.u is None else probs.draw(dist, self.u[len(self.tokens)])).view(1)
+        row = self._drawn(dist).view(1)
         token = row if self.token_map is None else self.token_map.index_select(0, row)      # indexing by a 0-d tensor would wait
         if self.seen is not None:
             self.seen.index_fill_(0, token, True)
@@ -40,6 +40,13 @@ class Chain:
         self.dists.append(dist)
         self.logits.append(raw)
         return token
+
+    def _drawn(self, dist: Tensor) -> Tensor:
+        """dist [R] -> the drawn row []."""
+        if self.u is None:
+            return dist.argmax(-1)
+        u = self.u[len(self.tokens)]
+        return race.winner(dist, race.of_rows(u, dist.shape[0], self.token_map)) if self.sampling_ctx.coupled else probs.draw(dist, u)
 
     def parts(self) -> tuple[Tensor, Tensor, Tensor | None]:
         """The first fields of a Draft: tokens [k], q [k, V], raw logits [k, V] (None if they are not recorded)."""

@@ -68,7 +68,7 @@ class DraftModel(Proposer):
             return None
         # after a fully accepted draft two tokens are uncached: the last drafted one, which was not fed, and the bonus token
         feed = ctx.uncached(self.cache.length)
-        u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        u = ctx.randomness(k, k)
         chain = DraftChain(self.model, self.token_map, ctx.sampling_ctx, k)
         return Draft(*ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=self.direct is None and len(feed) <= FEW))
 

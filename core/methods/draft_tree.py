@@ -15,7 +15,7 @@ from core.methods.draft_model import DraftModel
 from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder
 from core.models.host_copy import to_device
-from core.sampling import probs
+from core.sampling import probs, race
 from core.sampling.tree import Tree, fixed
 
 
@@ -29,7 +29,7 @@ class TreeLevels:
     sizes: tuple[int, ...]
 
     def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """feed [m] uncached ids, u [N], seen [V] -> the fields of a Draft."""
+        """feed [m] uncached ids, u [N] uniforms or the noise [levels, V] of a coupled run, seen [V] -> the fields of a Draft."""
         sampling_ctx, levels = self.sampling_ctx, len(self.shape)
         hidden, _ = self.model.run(feed[None], cache)
         base = cache.length
@@ -42,7 +42,8 @@ class TreeLevels:
             if seen is not None:
                 tree = Tree.of(parents[:above], level) if level else None
                 before = probs.seen_before(seen, torch.cat(tokens), tree)[-hidden.shape[0]:] if level else seen[None]
-            drawn, dist, raw = self._children(self.model.logits(hidden), self.shape[level], None if u is None else u[above:above + size], before)
+            own = u if u is None else u[level] if sampling_ctx.coupled else u[above:above + size]
+            drawn, dist, raw = self._children(self.model.logits(hidden), self.shape[level], own, before)
             tokens.append(drawn)
             dists.append(dist)
             logits.append(raw)
@@ -56,7 +57,7 @@ class TreeLevels:
         return torch.cat(tokens), q, raw, parents, levels
 
     def _children(self, logits: Tensor, n: int, u: Tensor | None, seen: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """logits [m, R], u [n*m], seen [m, V] of m parents -> n children each: target ids [m*n], their q (greedy: empty) and raw logits [m*n, R]."""
+        """logits [m, R], u [n*m] or noise [V], seen [m, V] of m parents -> n children each: ids [m*n], q (greedy: empty), raw logits [m*n, R]."""
         sampling, m = self.sampling_ctx.sampling, logits.shape[0]
         raw = logits.to(self.sampling_ctx.dtype)
         if self.token_map is None:
@@ -65,6 +66,7 @@ class TreeLevels:
             seen = seen[:, :raw.shape[1]] if self.token_map is None else seen[:, self.token_map]
         left = probs.scores(raw, sampling, seen)                    # siblings drawn already become -inf
         dist = None if u is None else probs.probabilities(left, sampling)
+        noise = race.of_rows(u, raw.shape[1], self.token_map) if u is not None and self.sampling_ctx.coupled else None
         rows, dists = [], []
         for i in range(n):
             best = left.argmax(-1)
@@ -74,7 +76,7 @@ class TreeLevels:
                 # no probability is left where fewer than n tokens have any, as with top-k below n: then the likeliest other token, q one-hot
                 mass = dist.sum(-1, keepdim=True)
                 q = torch.where(mass > 0, dist / mass, torch.zeros_like(dist).scatter_(1, best[:, None], 1.0))
-                row = probs.draw(q, u[i * m:(i + 1) * m])
+                row = probs.draw(q, u[i * m:(i + 1) * m]) if noise is None else race.winner(q, noise)
                 dists.append(q)
                 dist = dist.scatter(1, row[:, None], 0.0)
             left = left.scatter(1, row[:, None], -torch.inf)
@@ -111,7 +113,7 @@ class DraftTree(DraftModel):
         if k <= 0:
             return None
         feed, sizes = ctx.uncached(self.cache.length), tuple(self.sizes[:k])
-        u = None if ctx.sampling.greedy else ctx.uniforms(sum(sizes))
+        u = ctx.randomness(sum(sizes), k)
         levels = TreeLevels(self.model, self.token_map, ctx.sampling_ctx, self.shape[:k], sizes)
         base = self.cache.length + len(feed)
         out = ctx.runner.run(levels, self.cache, len(feed) + sum(sizes[:-1]), feed, u, ctx.seen, capture=len(feed) <= k + 1)

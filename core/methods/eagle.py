@@ -24,7 +24,7 @@ from core.methods.static_tree import PRIOR, StaticTree
 from core.models.cache import GraphCacheView, KVCache
 from core.models.host_copy import constant
 from core.models.target import DecoderTarget
-from core.sampling import probs
+from core.sampling import probs, race
 from core.sampling.tree import parse_shape
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Reading:
     sampling_ctx: SamplingContext
 
     def __call__(self, cache: KVCache | GraphCacheView, ids: Tensor, u: Tensor | None, seen: Tensor | None, *hidden_states: Tensor) -> tuple:
-        """ids [m] uncached; for each aux layer hidden states [m, Ht] of the positions before them; u [k], seen [V] -> the fields of a Draft."""
+        """ids [m] uncached; for each aux layer hidden states [m, Ht] of the positions before them; u [k] uniforms of a chain, or
+        noise [k, V] of a coupled run; seen [V] -> the fields of a Draft."""
         fused = self.head.fuse(dict(zip(self.head.aux_layers, hidden_states)))
         return self.draft(cache, self.head.read(ids, fused, cache)[-1:], u, seen)
 
@@ -49,14 +50,20 @@ class Reading:
         """out [1, H]: the head's last row -> the fields of a Draft."""
         raise NotImplementedError
 
-    def likeliest(self, out: Tensor, n: int, seen: Tensor | None) -> tuple[Tensor, Tensor]:
-        """out [F, H] -> log-probabilities and target ids of each row's n likeliest continuations, [F, n] (fewer in a tiny vocabulary)."""
+    def likeliest(self, out: Tensor, n: int, seen: Tensor | None, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+        """out [F, H] -> log-probabilities and target ids of each row's n likeliest continuations, [F, n] (fewer in a tiny vocabulary).
+
+        With the noise [V] of their position: the first n of the race, and the logarithms of their keys as shares of all keys.
+        """
         raw, mapped = self.head.logits(out), self.head.token_map
         if mapped is None:
             raw = raw[:, :self.sampling_ctx.vocab_size]
         elif seen is not None:
             seen = seen[mapped]
-        best = probs.scores(raw, self.sampling_ctx.sampling, seen).log_softmax(-1).topk(min(n, raw.shape[-1]))
+        scored = probs.scores(raw, self.sampling_ctx.sampling, seen)
+        if noise is not None:
+            scored = race.keys(scored, self.sampling_ctx.sampling, race.of_rows(noise, raw.shape[1], mapped))
+        best = scored.log_softmax(-1).topk(min(n, raw.shape[-1]))
         return best.values, best.indices if mapped is None else mapped[best.indices]
 
     def grow(self, cache: KVCache | GraphCacheView, ids: Tensor, out: Tensor, rows: Tensor, tree_mask: Tensor, depth: int) -> tuple[Tensor, Tensor]:
@@ -92,7 +99,7 @@ class FixedTree(Reading):
         fed, tree_mask = [-1], torch.zeros(1, 0, dtype=torch.bool, device=device)       # the nodes that `out` has rows for; their tree mask
         for depth in range(1, tree.levels + 1):
             level = tree.level(depth)
-            _, ids = self.likeliest(out, 1 + max(tree.ranks[i] for i in level), seen)
+            _, ids = self.likeliest(out, 1 + max(tree.ranks[i] for i in level), seen, None if u is None else u[depth - 1])
             rows = [fed.index(tree.parents[i]) for i in level]
             tokens.append(ids[constant(tuple(rows), device), constant(tuple(tree.ranks[i] for i in level), device)])
             inner = [j for j, i in enumerate(level) if i in tree.parents]
@@ -114,7 +121,7 @@ class LikeliestTree(Reading):
 
     def draft(self, cache: KVCache | GraphCacheView, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
         device = out.device
-        values, ids = self.likeliest(out, self.top_k, seen)
+        values, ids = self.likeliest(out, self.top_k, seen, None if u is None else u[0])
         width = ids.shape[1]
         tokens, value, parents = [ids[0]], [values[0]], [torch.full((width,), -1, device=device)]       # value: log-probability of the path
         front = torch.arange(width, device=device)              # indices of the nodes that get children
@@ -123,7 +130,7 @@ class LikeliestTree(Reading):
         total, feed, front_value = width, ids[0], values[0]
         for depth in range(1, self.levels):
             out, tree_mask = self.grow(cache, feed, out, rows, tree_mask, depth - 1)
-            values, ids = self.likeliest(out, width, seen)
+            values, ids = self.likeliest(out, width, seen, None if u is None else u[depth])
             below = (front_value[:, None] + values).flatten()
             tokens.append(ids.flatten())
             value.append(below)
@@ -211,11 +218,11 @@ class Eagle(Proposer):
             hidden_states = {layer: torch.cat([x[layer] for x in self.unread]) for layer in self.aux_layers}
         self.unread = []
         ids = ctx.uncached(self.cache.length + 1)                                          # row i of the head reads token i + 1
-        u, cut = None, self.static.cut(k) if self.static else None
+        u, cut = ctx.noise(k), self.static.cut(k) if self.static else None
         nodes = ctx.nodes if self.adaptive else self.nodes
         if self.tree == "chain" or (self.adaptive and nodes <= k):
             function, adds = HeadChain(self.head, ctx.sampling_ctx, k), k - 1
-            u = None if ctx.sampling.greedy else ctx.uniforms(k)
+            u = ctx.randomness(k, k)
         elif cut:
             function, adds = FixedTree(self.head, ctx.sampling_ctx, cut), sum(i in cut.parents for i in range(cut.nodes))
         else:

@@ -100,7 +100,7 @@ class EarlyExit(Proposer):
         return cls(pair.target, **settings)
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
-        u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        u = ctx.randomness(k, k)
         chain = ExitChain(self.model, self.lower, self.rest, ctx.sampling_ctx, k, self.confidence)
         return Draft(*ctx.runner.run(chain, ctx.cache, k, ctx.uncached(ctx.cache.length), u, ctx.seen, capture=self.direct is None))
 

@@ -23,7 +23,7 @@ from core.models.decoder import Decoder
 from core.models.host_copy import constant
 from core.models.linear import Linear
 from core.models.target import DecoderTarget
-from core.sampling import probs
+from core.sampling import probs, race
 from core.sampling.tree import parse_shape
 
 if TYPE_CHECKING:
@@ -83,21 +83,25 @@ class MedusaHeads(nn.Module):
 
 @dataclass(frozen=True)
 class Guesses:
-    """A captured function: the likeliest tokens of the first k heads, as a chain or a tree. It uses no cache."""
+    """A captured function: the likeliest tokens of the first k heads, as a chain or a tree; in a coupled run the first ones of each head's race.
+    It uses no cache."""
     heads: MedusaHeads
     sampling_ctx: SamplingContext
     k: int
     tree: StaticTree | None
 
-    def __call__(self, cache: None, hidden: Tensor, seen: Tensor | None) -> tuple:
-        """hidden [H] of the last token in the target's cache, seen [V] -> the fields of a Draft."""
+    def __call__(self, cache: None, hidden: Tensor, seen: Tensor | None, noise: Tensor | None) -> tuple:
+        """hidden [H] of the last token in the target's cache, seen [V], noise [k, V] of a coupled run or None -> the fields of a Draft."""
         raw, mapped, tree, device = self.heads(hidden)[:self.k], self.heads.token_map, self.tree, hidden.device
         if mapped is None:
             raw = raw[:, :self.sampling_ctx.vocab_size]
         elif seen is not None:
             seen = seen[mapped]
         width = 1 if tree is None else 1 + max(tree.ranks)
-        best = probs.scores(raw, self.sampling_ctx.sampling, seen).topk(width).indices                     # [k, width]
+        scored = probs.scores(raw, self.sampling_ctx.sampling, seen)
+        if noise is not None:
+            scored = race.keys(scored, self.sampling_ctx.sampling, race.of_rows(noise, raw.shape[1], mapped))
+        best = scored.topk(width).indices                                                                  # [k, width]
         if mapped is not None:
             best = mapped[best]
         if tree is None:
@@ -175,4 +179,4 @@ class Medusa(Proposer):
         if self.adaptive and ctx.nodes > k:
             tree = self.trees.setdefault(ctx.nodes, self._best(ctx.nodes))
         guesses = Guesses(self.heads, ctx.sampling_ctx, k, tree.cut(k) if tree is not None else None)
-        return Draft(*ctx.runner.run(guesses, None, 0, self.hidden, ctx.seen))
+        return Draft(*ctx.runner.run(guesses, None, 0, self.hidden, ctx.seen, ctx.noise(k)))

@@ -84,7 +84,7 @@ class OtherVocab(Proposer):
         self.cache.truncate(min(self.cache.length, same, len(tokens) - 1))
         feed = to_device(tokens[self.cache.length:], ctx.device)
         self.fed = tokens
-        u = None if ctx.sampling.greedy else ctx.uniforms(k)
+        u = ctx.randomness(k, k)
         chain = SharedChain(self.model, self.rows, self.ids, ctx.sampling_ctx, k)
         out = ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=self.direct is None and len(feed) <= FEW)
         self.cache.truncate(len(tokens))        # what was drafted comes back, if it was kept, with the text

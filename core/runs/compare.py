@@ -17,6 +17,7 @@ from core.methods.base import Proposer
 from core.methods.registry import Method
 from core.models.target import graph_runner
 from core.runs.runner import Request, facts
+from core.sampling import probs, race
 from core.trace import Round, Totals
 
 WARM_UP = 8     # tokens that each method decodes before anything is timed
@@ -79,12 +80,12 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
         raise UserError(f"--{min(stray).replace('_', '-')} has no meaning for {', '.join(names)}.")
     work = Work(pair, request, (registry.get("plain"), *chosen))
     runs, last = _interleaved(work, ("plain", *(m.name for m in chosen)), repeats, report)
-    greedy = request.options.sampling.greedy
+    one_text = request.options.sampling.greedy or request.options.verify == "coupled"      # all methods should write the same text
     results = []
     for method in chosen:
-        difference = first_difference(pair, work.ids, last["plain"].ids, last[method.name].ids) if greedy else None
+        difference = first_difference(pair, work.ids, last["plain"].ids, last[method.name].ids, request.options) if one_text else None
         results.append({"method": method.name, "totals": asdict(_median(runs[method.name])), **_ratio(runs["plain"], runs[method.name]),
-                        "identical": difference is None if greedy else None, "first_difference": difference})
+                        "identical": difference is None if one_text else None, "first_difference": difference})
     run = facts(pair, replace(request, options=work.options, settings={}), chosen[0], work.ids, work.costs[chosen[0].name])
     return {"version": 1, "run": run | {"settings": request.settings},
             "results": results, "plain": asdict(_median(runs["plain"])), "repeats": repeats}
@@ -118,8 +119,9 @@ def _median(runs: list[Totals]) -> Totals:
 
 
 @torch.inference_mode()
-def first_difference(pair: Pair, prompt: list[int], plain: list[int], other: list[int]) -> dict[str, Any] | None:
+def first_difference(pair: Pair, prompt: list[int], plain: list[int], other: list[int], options: Options | None = None) -> dict[str, Any] | None:
     """The position of the first difference of two outputs, and the gap between the target's two best logits there; None if they are equal.
+    For sampled coupled outputs also the gap between the two best of the race, log(p / noise).
 
     A gap near the dtype's rounding error is a tie, which passes over 1 and over k + 1 tokens may round differently, and no fault.
     """
@@ -129,6 +131,11 @@ def first_difference(pair: Pair, prompt: list[int], plain: list[int], other: lis
     tokens = torch.tensor(prompt + plain[:at], device=pair.target.device)
     logits = pair.target.verify(tokens, pair.target.new_cache(len(tokens)), 1)[0][0].float()
     best = logits.topk(2).values
-    piece = pair.text.piece
+    piece, extra = pair.text.piece, {}
+    if options is not None and not options.sampling.greedy:
+        seen = torch.zeros_like(logits, dtype=torch.bool).index_fill_(0, tokens, True)
+        noise = race.Noise(options.seed, len(logits), logits.device).rows(options.first_position + at, 1)[0]
+        first, second = race.keys(probs.scores(logits, options.sampling, seen), options.sampling, noise).topk(2).values.tolist()
+        extra = {"race_gap": first - second}
     return {"position": at, "plain": {"id": plain[at], "text": piece(plain[at])}, "other": {"id": other[at], "text": piece(other[at])},
-            "top2_gap": float(best[0] - best[1])}
+            "top2_gap": float(best[0] - best[1]), **extra}

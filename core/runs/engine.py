@@ -47,6 +47,7 @@ class RunRequest:
     settings: dict[str, Any] = field(default_factory=dict)     # the method's own options, checked by core
     after_ids: tuple[int, ...] = ()     # a branch: fixed output, as ids and as text after them; decoding continues from there
     after_text: str = ""
+    verify: str = "chain"
 
 
 class Engine:
@@ -182,7 +183,8 @@ class Engine:
         from core.runs.runner import Request, Run
         from core.sampling.probs import Sampling
         torch.set_num_threads(self._threads)        # a setting of the calling thread
-        options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed)
+        options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed,
+                          verify=request.verify)
         run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings,
                                       after_ids=request.after_ids, after_text=request.after_text), self._cost(request.method))
         end = time.monotonic() + limit_s

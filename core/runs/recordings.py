@@ -29,11 +29,11 @@ def listed() -> list[dict[str, Any]]:
 
 
 def record(pair: Pair, out: Path, only: str | None = None, report: Callable[[str], None] = lambda m: None) -> list[Path]:
-    """Run every listed run that this pair can do and write OUT/<example>-<method>.json. Raises UserError if none is called `only`."""
+    """Run every listed run that this pair can do and write OUT/<name>.json. Raises UserError if none is called `only`."""
     able = {m.name for m in registry.available(pair)}
     passes, written = None, []
     for entry in listed():
-        name = f"{entry['example']}-{entry['method']}"
+        name = name_of(entry)
         if (only and only != name) or entry["method"] not in able:
             continue
         request = request_of(entry)
@@ -57,7 +57,13 @@ def record(pair: Pair, out: Path, only: str | None = None, report: Callable[[str
     return written
 
 
+def name_of(entry: dict[str, Any]) -> str:
+    """The name of a run's file: <example>-<method>, then -<verify> where that is not chain."""
+    return "-".join([entry["example"], entry["method"], *([entry["verify"]] if entry.get("verify", "chain") != "chain" else [])])
+
+
 def request_of(entry: dict[str, Any]) -> Request:
     """The request of one entry of the list."""
-    options = Options(entry.get("max_new_tokens", 96), entry.get("draft_len", 4), Sampling(entry.get("temperature", 0.0)), entry.get("seed", 0))
+    options = Options(entry.get("max_new_tokens", 96), entry.get("draft_len", 4), Sampling(entry.get("temperature", 0.0)), entry.get("seed", 0),
+                      verify=entry.get("verify", "chain"))
     return Request(prompts.examples()[entry["example"]], method=entry["method"], options=options, settings=entry.get("settings", {}))

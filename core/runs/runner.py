@@ -40,7 +40,11 @@ class Request:
             ids = list(self.prompt_ids)
         else:
             ids = pair.text.encode(self.prompt) if self.raw else pair.text.chat(self.prompt, self.system)
-        return ids + list(self.after_ids) + (pair.text.encode(self.after_text, special=False) if self.after_text else [])
+        return ids + self.branch_ids(pair)
+
+    def branch_ids(self, pair: Pair) -> list[int]:
+        """The ids of the output that is already fixed."""
+        return list(self.after_ids) + (pair.text.encode(self.after_text, special=False) if self.after_text else [])
 
 
 class Run:
@@ -52,6 +56,7 @@ class Run:
         Raises UserError for a request that cannot run, EnvironmentFailure if memory is short.
         """
         method = registry.get(request.method)
+        request = replace(request, options=replace(request.options, first_position=len(request.branch_ids(pair))))
         self.pair, self.request = pair, request
         with pair.enough():            # loads the draft's weights, unless an earlier run has
             proposer = method.proposer(pair, request.settings)

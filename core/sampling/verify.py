@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.sampling import race
 from core.sampling.probs import draw
 from core.sampling.tree import Tree
 
@@ -135,6 +136,27 @@ def _residual_of_drawn(p: Tensor, left: Tensor, q: Tensor, shape: Tree, at: Tens
     last = torch.where(shape.parents + 1 == at, torch.arange(n, device=q.device), -1).amax().view(1)
     after = residual_distribution(left.index_select(0, last.clamp_min(0))[0], q.index_select(0, last.clamp_min(0))[0])
     return torch.where(last >= 0, after, here)
+
+
+def coupled(p: Tensor, drafted: Tensor, shape: Tree | None, noise: Tensor) -> VerifyResult:
+    """Drafter-invariant verification (Daliri et al. 2024): a token is accepted iff it wins the target's race with the noise of its position.
+
+    Shapes as in `chain` (shape None) or `tree`; noise [..., levels+1, V]: row d of the positions d tokens after the root. The next token wins
+    the race at its own position, so every emitted token is a function of p and noise. acceptance_prob is 1 or 0.
+    """
+    n = drafted.shape[-1]
+    if shape is None:
+        choice = race.winner(p, noise[..., :n + 1, :])
+        hit = drafted == choice[..., :n]
+        accepted = hit.long().cumprod(-1)
+        at = accepted.sum(-1)
+        tested = torch.cat([torch.ones_like(accepted[..., :1]), accepted[..., :-1]], -1)[..., :n].bool()
+        accepted = accepted.bool()
+    else:
+        choice = race.winner(p, noise.index_select(0, torch.cat([shape.depth.new_zeros(1), shape.depth])))
+        hit = drafted == choice.gather(0, shape.parents + 1)
+        accepted, tested, at = _walk(hit, shape)
+    return VerifyResult(accepted, tested, hit.double(), at, _row(p, at), choice.gather(-1, at.unsqueeze(-1)).squeeze(-1))
 
 
 def typical(p: Tensor, drafted: Tensor, shape: Tree, u_next: Tensor, epsilon: float, delta: float) -> VerifyResult:

@@ -117,9 +117,10 @@ def _setting(value: object, d: dict[str, Any]) -> Any:
 
 
 def check_branch(data: object) -> dict[str, Any]:
-    """A branch, the text from which a run goes on: {"prompt", "base", "after_ids", "after_text", "shown"} from the page. Raises Refused.
+    """A branch, the text from which a run goes on: {"prompt", "base", "after_ids", "after_text", "shown", "verify"} from the page. Raises Refused.
 
     `base`: the position of its first token; `after_ids` or `after_text`: what was decoded so far; `shown`: the same as text, for the page.
+    `verify`: "coupled" if the run was, else absent.
     """
     if not isinstance(data, dict):
         raise Refused("bad.branch")
@@ -136,6 +137,8 @@ def check_branch(data: object) -> dict[str, Any]:
         raise Refused("bad.branch")
     if isinstance(base, bool) or not isinstance(base, int) or not 0 <= base <= 100_000:
         raise Refused("bad.branch")
+    if data.get("verify", "chain") not in ("chain", "coupled"):
+        raise Refused("bad.branch")
     prompt = data.get("prompt")
     return {
         "prompt": check_prompt(prompt) if prompt is not None else None,
@@ -143,6 +146,7 @@ def check_branch(data: object) -> dict[str, Any]:
         "text": _whole_text(text),
         "shown": _whole_text(shown),
         "base": base,
+        "verify": data.get("verify", "chain"),
     }
 
 
@@ -181,5 +185,6 @@ def check(
         settings=check_settings(settings, details),
         after_ids=given["ids"] if given else (),
         after_text=given["text"] if given else "",
+        verify=given["verify"] if given else "chain",
     )
     return request, given

@@ -50,6 +50,8 @@ def _entry(path: Path, ndjson: str) -> dict[str, Any]:
         "lossless": run.get("lossless", True),
         "target": run.get("target", ""),
         "temperature": run.get("sampling", {}).get("temperature"),
+        "verify": run.get("verify", "chain"),
+        "seed": run.get("seed"),
         "draft_len": run.get("draft_len"),
         "costs": run.get("costs") or {},
         "tested": totals.get("tested") or 0,

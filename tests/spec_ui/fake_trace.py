@@ -88,6 +88,12 @@ def _table(after: int, p: list[float], q: list[float] | None, raw: tuple, drafte
     }
 
 
+def _race(probs: list[float], position: int, seed: int) -> int:
+    """The winner of the race whose dice belong to the position: the draw of a coupled run."""
+    dice = random.Random(f"dice/{position}/{seed}")
+    return max(range(len(probs)), key=[x / dice.expovariate(1.0) for x in probs].__getitem__)
+
+
 def _tok(i: int) -> dict[str, Any]:
     return {"id": i, "text": VOCAB[i]}
 
@@ -95,13 +101,17 @@ def _tok(i: int) -> dict[str, Any]:
 class Maker:
     """Decodes round by round; `rounds` yields Trace rounds."""
 
-    def __init__(self, temperature: float, seed: int, draft_len: int, limit: int, tree: bool = False):
+    def __init__(self, temperature: float, seed: int, draft_len: int, limit: int, tree: bool = False, coupled: bool = False):
         self.greedy, self.seed, self.draft_len, self.limit, self.tree = temperature == 0, seed, draft_len, limit, tree
+        self.coupled = coupled
         self.rng, self.out, self.clock = random.Random(seed), [], 0.0
 
     def both(self, context: list[int]):
         raw = _both(len(context), context[-1] if context else -1, self.seed)
         return (*map(_onehot, raw), raw) if self.greedy else (*raw, raw)
+
+    def draw(self, probs: list[float], position: int) -> int:
+        return _race(probs, position, self.seed) if self.coupled else _draw(probs, self.rng)
 
     def tick(self, drafts: int, positions: int) -> dict[str, float]:
         jitter = 0.9 + 0.2 * self.rng.random()
@@ -111,7 +121,7 @@ class Maker:
 
     def rounds(self) -> Iterator[dict[str, Any]]:
         p, _, raw = self.both([])
-        first = _draw(p, self.rng)
+        first = self.draw(p, 0)
         self.out = [first]
         yield {
             "index": 0,
@@ -133,16 +143,16 @@ class Maker:
         context = list(self.out)
         for i in range(n):
             p, q, raw = self.both(context)
-            token = _draw(q, self.rng)
-            u = None if self.greedy else self.rng.random()
-            threshold = p[token] / q[token]
-            keep = p[token] == 1 if self.greedy else u < threshold
+            token = self.draw(q, len(context))
+            u = None if self.greedy or self.coupled else self.rng.random()
+            threshold = float(token == self.draw(p, len(context))) if self.coupled else p[token] / q[token]
+            keep = p[token] == 1 if self.greedy else threshold == 1 if self.coupled else u < threshold
             verdict = ("accepted" if keep else "rejected") if open_ else "not_reached"
             residual = None
             if open_ and not keep:
                 over = [max(0.0, a - b) for a, b in zip(p, q)]
-                residual = [o / sum(over) for o in over]
-                emitted.append({**_tok(_draw(residual, self.rng)), "kind": "recovered"})
+                residual = p if self.coupled else [o / sum(over) for o in over]
+                emitted.append({**_tok(self.draw(residual, len(context))), "kind": "recovered"})
             elif open_:
                 emitted.append({**_tok(token), "kind": "accepted"})
             open_ = open_ and keep
@@ -154,7 +164,7 @@ class Maker:
         if open_ and drafted[-1]["id"] != EOS and start + len(emitted) < self.limit:
             p, _, raw = self.both(context)
             tables.append(_table(len(drafted) - 1, p, None, raw, None, None))
-            emitted.append({**_tok(_draw(p, self.rng)), "kind": "bonus"})
+            emitted.append({**_tok(self.draw(p, len(context))), "kind": "bonus"})
         self.out += [e["id"] for e in emitted]
         return {
             "index": index,
@@ -235,12 +245,12 @@ def plain(count: int, ttft: float) -> dict[str, Any]:
     return {"ttft_s": ttft, "decode_s": times[-1] - ttft, "tokens_per_s": count / times[-1], "elapsed_s": times}
 
 
-def header(prompt: str, temperature: float, seed: int, draft_len: int, tree: bool) -> dict[str, Any]:
+def header(prompt: str, temperature: float, seed: int, draft_len: int, verify: str) -> dict[str, Any]:
     return {
         "target": "Synthetic target",
         "draft": "synthetic draft",
         "method": "draft",
-        "verify": "tree" if tree else "chain",
+        "verify": verify,
         "lossless": True,
         "device": "cpu",
         "dtype": "bfloat16",
@@ -256,12 +266,14 @@ def header(prompt: str, temperature: float, seed: int, draft_len: int, tree: boo
     }
 
 
-def make(prompt="Explain why leaves change colour in autumn.", temperature=0.7, seed=7, draft_len=4, limit=96, tree=False) -> dict[str, Any]:
-    rounds = list(Maker(temperature, seed, draft_len, limit, tree).rounds())
+def make(
+    prompt="Explain why leaves change colour in autumn.", temperature=0.7, seed=7, draft_len=4, limit=96, tree=False, coupled=False
+) -> dict[str, Any]:
+    rounds = list(Maker(temperature, seed, draft_len, limit, tree, coupled).rounds())
     all_ = totals(rounds)
     return {
         "version": 1,
-        "run": header(prompt, temperature, seed, draft_len, tree),
+        "run": header(prompt, temperature, seed, draft_len, "coupled" if coupled else "tree" if tree else "chain"),
         "rounds": rounds,
         "totals": all_,
         "plain": plain(all_["new_tokens"], rounds[0]["elapsed_s"]),

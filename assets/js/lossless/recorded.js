@@ -5,7 +5,7 @@ import { createRunChips } from "../page/choices.js";
 import { el, rove, say } from "../page/dom.js";
 import { short, tail } from "../page/glyphs.js";
 import { liveRun, loadRun } from "../trace/runs.js";
-import { contextBefore, offered, tableFor } from "../trace/steps.js";
+import { contextBefore, decider, offered, tableFor } from "../trace/steps.js";
 import { createDice } from "./dice.js";
 
 // Pure: the drafted tokens of a round that have no siblings and whose p and q are on record -> [{i, d, table, cats}].
@@ -94,7 +94,7 @@ export function createRecorded(words, runs) {
     chooser.open(trace);
     const at = openingPlace(trace);
     body.hidden = !at;
-    say(status, at ? (trace.rounds[at.r].drafted[0]?.u === null ? w.greedy : "") : w.none);
+    say(status, at ? { first: w.greedy, dice: w.sameDice, u: "" }[decider(trace.rounds[at.r])] : w.none);
     if (at) draw(at.r, at.i);
   }
   function draw(r, i) {

@@ -1,4 +1,5 @@
-// The tab "Why nothing is lost": two distributions to pull at, dice to throw, the same at a recorded position, and the questions people ask.
+// The tab "Why nothing is lost": two distributions to pull at, dice to throw, the same at a recorded position, coupled runs side by side,
+// and the questions people ask.
 import { categories, normalise } from "../distributions/acceptance.js";
 import { createPair } from "../distributions/pair.js";
 import { el } from "../page/dom.js";
@@ -7,6 +8,7 @@ import { cleanRuns } from "../trace/runs.js";
 import { LOSSLESS_EN } from "../words/en/lossless.js";
 import { createDice } from "./dice.js";
 import { createRecorded } from "./recorded.js";
+import { createSameDice } from "./same_dice.js";
 
 export const PRESETS = {
   disagree: { p: [0.42, 0.24, 0.18, 0.10, 0.06], q: [0.12, 0.40, 0.10, 0.30, 0.08] },
@@ -55,7 +57,7 @@ export function mountLossless(root, { runs = [], words = LOSSLESS_EN } = {}) {
     if (!queued) queued = requestAnimationFrame(draw);
   }
   const pair = createPair(words, (nextP, nextQ) => set({ p: nextP, q: nextQ }));
-  const dice = createDice(words), recorded = createRecorded(words, cleanRuns(runs));
+  const dice = createDice(words), recorded = createRecorded(words, cleanRuns(runs)), same = createSameDice(words, cleanRuns(runs));
   const presets = createPresets(words, (name) => set(PRESETS[name], name));
   const counter = createCounter(words, (by) => {
     const n = Math.min(MOST, Math.max(FEWEST, p.length + by));
@@ -74,6 +76,7 @@ export function mountLossless(root, { runs = [], words = LOSSLESS_EN } = {}) {
       ),
       el("section", { class: "ss-panel" }, el("h2", { text: words.dice.title }), el("p", { class: "ss-lead", text: words.dice.lead }), dice.root),
       recorded.root,
+      same.root,
       el("section", { class: "ss-panel ss-questions" },
         ...words.questions.map(([question, answer]) => el("div", {}, el("h3", { text: question }), prose(words.glossary, answer))),
       ),
@@ -94,5 +97,9 @@ export function mountLossless(root, { runs = [], words = LOSSLESS_EN } = {}) {
   }
   presets.mark("disagree");
   draw();
-  return { refresh: recorded.refresh, hide };
+  function refresh() {
+    recorded.refresh();
+    same.refresh();
+  }
+  return { refresh, hide };
 }

@@ -1,4 +1,5 @@
 // The command line that repeats a run, quoted so that any text is safe to paste into a shell (bash, zsh). Pure functions.
+import { isCoupled } from "./trace.js";
 
 // A printable text is put into single quotes. Any other becomes $'...' with its hidden characters escaped, so that what is pasted can neither
 // act on a terminal nor look like something else.
@@ -80,13 +81,13 @@ function endOptions(run) {
   return [...out, ...stops.map((stop) => option("--stop", stop)), ...(run.ignore_eos === true ? ["--ignore-eos"] : [])];
 }
 
-const VERIFY = { block: ["--verify=block"], typical: ["--typical"] };
+const VERIFY = { block: ["--verify=block"], coupled: ["--verify=coupled"], typical: ["--typical"] };
 
-// One string, or null where neither prompt nor ids are known.
+// One string, or null where neither prompt nor ids are known, or no command line makes the run.
 export function commandFor(trace) {
   const run = trace.run ?? {}, prompt = promptOptions(run, trace.branch);
   const settings = run.settings && typeof run.settings === "object" ? run.settings : {};
-  if (!prompt) return null;
+  if (!prompt || (trace.branch && isCoupled(trace))) return null;   // with ids as its prompt, a branch would begin with other dice
   return [
     "specscope run",
     ...prompt,

@@ -62,6 +62,8 @@ const cleanRun = (r) => ({
   tokens_per_round: finite(r.tokens_per_round),
   several: r.several === true,
   temperature: finite(r.temperature),
+  verify: String(r.verify ?? "chain"),
+  seed: finite(r.seed),
   draft_len: finite(r.draft_len),
   costs: r.costs && typeof r.costs === "object" ? r.costs : {},
 });

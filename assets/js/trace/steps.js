@@ -14,6 +14,13 @@ export const offered = (round, after) => round.drafted.filter((d) => d.parent ==
 // Siblings that the draft listed without drawing at random: each has q = 1 on itself.
 export const isListed = (siblings) => siblings.length > 1 && siblings.every((d) => d.q > 0.9999);
 
+// What decided which drafted tokens of a round were accepted: "first" (greedy: the target's first choice), "dice" (the target's own draw with
+// the dice that the draft has too), or "u".
+export function decider(round) {
+  const d = round.drafted[0];
+  return d?.coupled ? "dice" : d?.u === null ? "first" : "u";
+}
+
 // Indices of the tested tokens in the order in which they are tested: left to right in a chain, by depth in a tree.
 export function verdictOrder(round) {
   const order = round.drafted.map((_, i) => i).filter((i) => round.drafted[i].verdict !== "not_reached");

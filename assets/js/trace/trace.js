@@ -12,10 +12,11 @@ export const finite = (x) => (typeof x === "number" && Number.isFinite(x) ? x : 
 const list = (x) => (Array.isArray(x) ? x : []);
 const text = (x) => (typeof x === "string" ? x : "");
 
-function cleanDrafted(d, i) {
+// coupled: target and draft share their dice (`--verify coupled`), so no u decided.
+function cleanDrafted(d, i, coupled) {
   const parent = Number.isInteger(d.parent) && d.parent < i && d.parent >= -1 ? d.parent : i - 1;
   return { id: finite(d.id), text: text(d.text), parent, p: finite(d.p), q: finite(d.q), u: finite(d.u), threshold: finite(d.threshold),
-    verdict: VERDICTS.includes(d.verdict) ? d.verdict : "not_reached" };
+    verdict: VERDICTS.includes(d.verdict) ? d.verdict : "not_reached", ...(coupled ? { coupled } : {}) };
 }
 
 function cleanTable(t) {
@@ -46,9 +47,9 @@ function sayUntested(drafted) {
   return drafted;
 }
 
-function cleanRound(r, index) {
+function cleanRound(r, index, coupled) {
   return { index, start: finite(r.start) ?? 0, draft_len: finite(r.draft_len),
-    drafted: sayUntested(list(r.drafted).map(cleanDrafted)),
+    drafted: sayUntested(list(r.drafted).map((d, i) => cleanDrafted(d, i, coupled))),
     emitted: list(r.emitted).map((e) => ({ id: finite(e.id), text: text(e.text), kind: KINDS.includes(e.kind) ? e.kind : "plain" })),
     tables: list(r.tables).map(cleanTable),
     draft_s: finite(r.draft_s) ?? 0, verify_s: finite(r.verify_s) ?? 0, other_s: finite(r.other_s) ?? 0, elapsed_s: finite(r.elapsed_s) ?? 0 };
@@ -65,8 +66,9 @@ function take(trace, data) {
   if (typeof data.source === "string") trace.source = data.source;
   if (typeof data.name === "string") trace.name = data.name;
   if (data.branch && typeof data.branch === "object") trace.branch = cleanBranch(data.branch);
-  if (Array.isArray(data.rounds)) trace.rounds = data.rounds.map(cleanRound);
-  if (Array.isArray(data.emitted) && Array.isArray(data.drafted)) trace.rounds.push(cleanRound(data, trace.rounds.length));
+  const coupled = isCoupled(trace);
+  if (Array.isArray(data.rounds)) trace.rounds = data.rounds.map((r, i) => cleanRound(r, i, coupled));
+  if (Array.isArray(data.emitted) && Array.isArray(data.drafted)) trace.rounds.push(cleanRound(data, trace.rounds.length, coupled));
   if (data.totals && typeof data.totals === "object") {
     trace.totals = data.totals;
     trace.plain = data.plain && Array.isArray(data.plain.elapsed_s) ? cleanPlain(data.plain) : null;
@@ -113,3 +115,5 @@ export function makeReader() {
 // Whether a round drafted more than one branch.
 export const isTree = (round) => round.drafted.some((d, i) => d.parent !== i - 1);
 export const isGreedy = (trace) => Number(trace.run?.sampling?.temperature ?? NaN) === 0;
+// Whether target and draft shared their dice. At temperature 0 there are no dice.
+export const isCoupled = (trace) => trace.run?.verify === "coupled" && !isGreedy(trace);

@@ -2,7 +2,7 @@
 import { arrange, el, rove, say, set } from "../page/dom.js";
 import { visible, short } from "../page/glyphs.js";
 import { prob } from "../page/numbers.js";
-import { cardOrder, draftStates, isListed, offered, settleIndex } from "../trace/steps.js";
+import { cardOrder, decider, draftStates, isListed, offered, settleIndex } from "../trace/steps.js";
 
 const OPEN = ["hidden", "pending", "lit"];   // the states of a token before its acceptance is known
 
@@ -18,7 +18,7 @@ function draftCard(round, i, state, words) {
 // The card of the token that closes the round; hidden until it is there.
 function closingCard(round, { text, kind }, here, words) {
   if (!here) return { i: "end", kind: "hidden", text, line: "", outcome: "", why: "", label: words.kind.hidden };
-  const [outcome, why] = words.settled(kind, round.drafted[0]?.u === null);
+  const [outcome, why] = words.settled(kind, decider(round));
   return { i: "end", kind, text, line: why, outcome, why: "", label: words.tokenLabel(text, kind, null, why) };
 }
 

@@ -1,7 +1,7 @@
 // The tokens of the running text as nodes. Over a resampled token stand the drafted tokens that it replaced, small and struck out ("ghosts").
 import { el } from "../page/dom.js";
 import { pieces, short } from "../page/glyphs.js";
-import { draftStates, emittedAt } from "../trace/steps.js";
+import { decider, draftStates, emittedAt } from "../trace/steps.js";
 import { isTree } from "../trace/trace.js";
 
 const GHOST_CHARS = 22;   // of all ghosts over one token
@@ -57,7 +57,7 @@ function ghostsOf(round, past) {
 export function emittedNodes(r, round, upto, past, next, words) {
   const accepted = round.drafted.map((d, i) => (d.verdict === "accepted" ? i : -1)).filter((i) => i >= 0);
   return round.emitted.slice(0, upto).map(({ text, kind }, j) => {
-    const i = kind === "accepted" ? accepted[j] : undefined, [, why] = words.settled(kind, round.drafted[0]?.u === null);
+    const i = kind === "accepted" ? accepted[j] : undefined, [, why] = words.settled(kind, decider(round));
     const label = words.tokenLabel(text, kind, i === undefined ? null : round.drafted[i], why);
     const ghosts = kind === "recovered" ? ghostsOf(round, past) : [];
     return tokenNode({ r, text, kind, label, i, ghosts, free: Boolean(past && next) && next.kind !== "recovered" }, words);

@@ -3,6 +3,7 @@ import { el, say } from "../page/dom.js";
 import { short } from "../page/glyphs.js";
 import { prob } from "../page/numbers.js";
 import { pathTo } from "../trace/steps.js";
+import { isCoupled } from "../trace/trace.js";
 
 const MOST_CHARS = 4000;
 const MOST_IDS = 512;
@@ -18,10 +19,12 @@ export function branchRequest(trace, r, after, { forced = null, text = null } = 
   const given = Array.isArray(ids) ? ids.slice(base) : [];
   const before = outputBefore(trace, r, after), prompt = typeof trace.run?.prompt === "string" ? trace.run.prompt : null;
   const shown = (trace.branch?.text ?? "") + before.map((t) => t.text).join("");
-  if (text !== null) return { prompt, base, after_ids: [], after_text: text, shown: text };
+  const how = isCoupled(trace) ? { verify: "coupled" } : {};   // a branch throws the same dice as its run
+  if (text !== null) return { prompt, base, after_ids: [], after_text: text, shown: text, ...how };
   return {
     prompt,
     base,
+    ...how,
     after_ids: [...given, ...before.map((t) => t.id), ...(forced ? [forced.id] : [])],
     after_text: "",
     shown: shown + (forced ? forced.text : ""),

@@ -31,7 +31,8 @@ export function createUniform(w, change) {
     say(outcome, said);
     outcome.dataset.kind = judged.verdict ?? "";
     const otherRule = verify === "block" || verify === "typical";
-    say(recorded, [d.u === null ? w.wasGreedy : w.was(d.u), otherRule ? w.rule : ""].filter(Boolean).join(" "));
+    const was = d.coupled ? w.wasDice : d.u === null ? w.wasGreedy : w.was(d.u);
+    say(recorded, [was, otherRule ? w.rule : ""].filter(Boolean).join(" "));
   }
   return { root, draw };
 }

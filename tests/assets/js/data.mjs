@@ -3,6 +3,6 @@ import { readFileSync } from "node:fs";
 import { makeReader } from "../../../assets/js/trace/trace.js";
 
 export const data = JSON.parse(readFileSync(process.env.SPECSCOPE_JS_DATA, "utf8"));
-// {sampled, greedy, tree}: each {file: the object of a file, ndjson: the text of a stream}.
+// {sampled, greedy, tree, coupled, "coupled short", "coupled other"}: each {file: the object of a file, ndjson: the text of a stream}.
 export const { traces } = data;
 export const read = (name) => makeReader().read(traces[name].ndjson).trace;

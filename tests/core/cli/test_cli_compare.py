@@ -28,6 +28,14 @@ def test_compare_of_sampled_runs_does_not_claim_identity(models, capsys):
     assert code == 0 and json.loads(out)["results"][0]["identical"] is None
 
 
+def test_compare_of_coupled_runs_claims_identity(models, capsys):
+    args = argv(models, "--prompt", "Hi", "--temperature", "1", "--verify", "coupled", "--repeats", "1", command="compare")
+    code, out, _ = run(capsys, [*args, "--json", "-"])
+    data = json.loads(out)
+    assert code == 0 and data["run"]["verify"] == "coupled"
+    assert data["results"][0]["identical"] is True or data["results"][0]["first_difference"]["race_gap"] < 1e-3
+
+
 def test_traces_show(models, capsys, tmp_path):
     path = str(tmp_path / "t.ndjson")
     _, out, err = run(capsys, argv(models, "--prompt", "Hi", "--json", path))

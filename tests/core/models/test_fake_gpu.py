@@ -18,6 +18,7 @@ REDUCED = {"draft, reduced head": lambda to: DraftModel(tiny.decoder(7, num_laye
            "draft 2x1, reduced head": lambda to: DraftTree(tiny.decoder(7, num_layers=1, vocab_size=SIZE, head_size=5), known(to), (2, 1))}
 ALL = {"plain": lambda to: Proposer(), **METHODS, **REDUCED}
 CASES = [(name, "chain") for name in ALL] + [(name, "block") for name in BLOCK] + [("medusa auto", "typical"), ("draft", "typical")]
+CASES += [(name, "coupled") for name in ALL]
 
 
 def known(to) -> torch.Tensor:

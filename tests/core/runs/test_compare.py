@@ -1,14 +1,20 @@
 """Comparisons: the first difference of two outputs, the gap of the logits there, and the same work for all methods."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.checkpoints.load import Pair
 from core.decoding.loop import Options
 from core.errors import UserError
+from core.methods import registry
 from core.models.text import NoText
 from core.runs import compare
+from core.runs.compare import Work
 from core.runs.runner import Request, Run
+from core.sampling.probs import Sampling
+from core.sampling.race import Noise
 from tests.core import tiny
 
 
@@ -67,3 +73,35 @@ def test_a_run_that_is_closed_has_its_totals(pair):
     next(rounds), next(rounds)
     rounds.close()
     assert run.totals.stop == "cancelled" and run.totals.rounds == 2 and run.decoding.ctx.cache is None
+
+
+def test_coupled_runs_are_compared_with_the_sampled_text_of_plain_decoding(pair):
+    request = Request(prompt_ids=(3, 1, 4), options=Options(9, 3, Sampling(1.0), 5, verify="coupled"))
+    out = compare.compare(pair, request, ["draft"], repeats=1)
+    assert out["run"]["verify"] == "coupled" and out["run"]["lossless"] is True
+    assert out["results"][0]["identical"] is True and out["results"][0]["first_difference"] is None
+    request = replace(request, options=replace(request.options, verify="chain"))
+    assert compare.compare(pair, request, ["draft"], repeats=1)["results"][0]["identical"] is None
+
+
+def test_a_difference_of_coupled_outputs_shows_the_gap_of_the_race(pair):
+    options = Options(9, 3, Sampling(0.9, repetition_penalty=1.5), 5, verify="coupled")
+    plain = Work(pair, Request(prompt_ids=(3, 1), options=options), [registry.get("plain")]).decode("plain").ids
+    other = [*plain[:3], (plain[3] + 1) % 20]
+    p = tiny.dist_after(pair.target.model, [3, 1, *plain[:3]], options.sampling)
+    best = (p / Noise(5, 20, pair.target.device).rows(3, 1)[0]).log().topk(2)
+    got = compare.first_difference(pair, [3, 1], plain[:4], other, options)
+    assert int(best.indices[0]) == plain[3] and got["position"] == 3
+    assert got["race_gap"] == pytest.approx(float(best.values[0] - best.values[1]), rel=1e-4)
+    assert "race_gap" not in compare.first_difference(pair, [3, 1], plain[:4], other, replace(options, sampling=Sampling()))
+
+
+@pytest.mark.parametrize("method", ["plain", "draft"])
+def test_a_branch_of_a_coupled_run_that_repeats_its_text_goes_on_as_the_run_did(pair, method):
+    request = Request(prompt_ids=(3, 1, 4), method=method, options=Options(12, 3, Sampling(1.0), 5, ignore_eos=True, verify="coupled"))
+    whole, branch = Run(pair, request), None
+    assert len(tiny.emitted(list(whole.rounds()))) == 12
+    ids = whole.decoding.new_tokens
+    for n in (1, 4):
+        branch = Run(pair, replace(request, after_ids=tuple(ids[:n])))
+        assert tiny.emitted(list(branch.rounds()))[:12 - n] == ids[n:]

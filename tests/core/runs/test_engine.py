@@ -101,6 +101,11 @@ def test_a_branch_goes_on_from_the_given_output(engine):
         stream(engine, baseline=False, after_ids=(10 ** 9,))
 
 
+def test_a_coupled_run(engine):
+    got = trace.parse("".join(stream(engine, baseline=False, temperature=1.0, seed=4, verify="coupled")))
+    assert got.run["verify"] == "coupled" and all(d.u is None and d.threshold in (0, 1) for r in got.rounds for d in r.drafted)
+
+
 def test_calibration_is_kept_until_redone(engine):
     once = engine.calibration()
     assert engine.calibration() is once and engine.calibration(redo=True) is not once

@@ -13,12 +13,12 @@ from core.runs import prompts, recordings
 TRACES = sorted((ASSETS / "traces").glob("*.json"))
 
 
-@pytest.mark.parametrize("entry", recordings.listed(), ids=lambda e: f"{e['example']}-{e['method']}")
+@pytest.mark.parametrize("entry", recordings.listed(), ids=recordings.name_of)
 def test_listed_runs_name_what_exists(entry):
     request = recordings.request_of(entry)
     complete(registry.get(request.method).settings, request.settings, request.method)
     assert entry["example"] in prompts.examples() and set(entry) <= {"example", "method", "settings", "draft_len", "temperature", "seed",
-                                                                     "max_new_tokens"}
+                                                                     "max_new_tokens", "verify"}
 
 
 def test_something_is_shipped_and_it_is_small():
@@ -28,7 +28,7 @@ def test_something_is_shipped_and_it_is_small():
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
 def test_shipped_runs_are_real_and_listed(path):
     read = trace.read(path)
-    entry = next(e for e in recordings.listed() if path.stem == f"{e['example']}-{e['method']}")
+    entry = next(e for e in recordings.listed() if path.stem == recordings.name_of(e))
     assert read.run["method"] == entry["method"] and read.run["prompt"] == prompts.examples()[entry["example"]]
     assert read.run["sampling"]["temperature"] == entry.get("temperature", 0) and read.run["seed"] == entry.get("seed", 0)
     assert len(read.emitted_ids) == read.totals.new_tokens > 20
@@ -40,6 +40,13 @@ def test_shipped_runs_are_real_and_listed(path):
             assert abs(sum(table.p) + table.others["p"] - 1) < 1e-3
         assert r.drafted == [] or {d.verdict for d in r.drafted} <= {"accepted", "rejected", "not_reached"}
     assert json.loads(path.read_text())["version"] == 1
+
+
+def test_a_coupled_run_has_a_name_of_its_own():
+    entry = {"example": "chat", "method": "eagle", "temperature": 0.8}
+    assert recordings.name_of(entry) == "chat-eagle" and recordings.request_of(entry).options.verify == "chain"
+    entry["verify"] = "coupled"
+    assert recordings.name_of(entry) == "chat-eagle-coupled" and recordings.request_of(entry).options.verify == "coupled"
 
 
 def test_an_unknown_name_is_refused(tmp_path):

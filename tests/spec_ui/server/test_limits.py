@@ -148,6 +148,7 @@ def test_a_branch_becomes_part_of_the_request():
     request = ask(branch={**BRANCH, "prompt": None, "after_ids": [], "after_text": "Once</s>${x}", "shown": "Once</s>${x}"})
     assert (request.prompt, request.after_ids, request.after_text) == ("hello", (), "Once</s>${x}")
     assert check_branch({**BRANCH, "after_ids": [1] * 512, "shown": "x" * 16_000})["ids"] == (1,) * 512
+    assert request.verify == "chain" and ask(branch={**BRANCH, "verify": "coupled"}).verify == "coupled" and ask().verify == "chain"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +172,9 @@ def test_a_branch_becomes_part_of_the_request():
         {"base": "0"},
         {"base": True},
         {"base": 10**9},
+        {"verify": "typical"},
+        {"verify": None},
+        {"verify": ["coupled"]},
         {"prompt": ""},
         {"prompt": 7},
         {"prompt": "x" * 4001},

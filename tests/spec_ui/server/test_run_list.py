@@ -16,6 +16,7 @@ def test_recordings_are_listed_with_what_they_came_to(tmp_path):
     chat, story = run_list.load(tmp_path)
     assert (chat["name"], chat["example"], chat["method"], story["example"]) == ("chat-draft", "chat", "draft", "story")
     assert chat["tested"] == trace["totals"]["tested"] and chat["tokens_per_round"] == trace["totals"]["tokens_per_round"]
+    assert (chat["verify"], chat["seed"], chat["temperature"]) == ("chain", 7, 0.7)
     assert chat["ratio"] == story["ratio"] > 0 and chat["cost"] > 1
     assert [p.name for p in run_list.files(tmp_path)] == ["chat-draft.json", "story-draft.ndjson"]
 

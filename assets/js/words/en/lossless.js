@@ -1,7 +1,7 @@
 // "Why nothing is lost" in English. A translation is one more file with the same keys. [[term]] opens a glossary entry.
 import { fixed, probLong } from "../../page/numbers.js";
 import { apart, sumText, two } from "../../page/printed.js";
-import { RUN_NAME_EN } from "./methods.js";
+import { EXAMPLE_NAME_EN, METHOD_NAME_EN, RUN_NAME_EN } from "./methods.js";
 import { GLOSSARY_EN } from "./glossary.js";
 
 const big = (n) => n.toLocaleString("en-US");
@@ -88,6 +88,29 @@ export const LOSSLESS_EN = {
       return head + (s.d > s.band[1] ? `this is not p. ${more}` : `not enough rounds to see it yet. ${more}`);
     },
   },
+  same: { title: "The same dice for everybody: one seed, one text",
+    lead:
+      "So far the [[distribution]] was kept; another draft still wrote another text. It can be the same text. " +
+      "Give every position of the text one throw of its own, made from the seed and the position alone: a number e for each token. " +
+      "The [[target]] takes the token with the largest p/e, which over all throws comes out with probability p. " +
+      "The [[draft]] reads the same throw and takes the largest q/e. Often that is the same token, and exactly then it is accepted. " +
+      "So the text depends on the seed and the target and on nobody else: a good draft, a bad one or none at all write it, " +
+      "only in more or fewer target passes. (Daliri et al. 2024; --verify coupled. " +
+      "The price: a drafted token is accepted a little less often than with min(1, p/q).)",
+    choose: "Text",
+    name: (example, seed, t) => `${EXAMPLE_NAME_EN(example)} · seed ${seed} · temperature ${fixed(t, 1)}`,
+    method: METHOD_NAME_EN,
+    upTo: "Tokens",
+    at: (n, of) => `${n} of ${of} tokens`,
+    passes: (n) => (n === 1 ? "1 target pass" : `${n} target passes`),
+    lane: (name) => `Text with ${name}`,
+    one: (drafts, n) => `${drafts} proposers, one seed: the first ${n} tokens are the same in all of them.`,
+    differ: (n) =>
+      `The texts are the same up to token ${n} and differ from there on: two tokens were as good as level in the throw, ` +
+      "and passes of different sizes round differently on this machine.",
+    loading: "Loading the recordings …",
+    failed: "The recordings could not be loaded.",
+  },
   real: { title: "The same on a real position",
     lead:
       "Here p and q are the two distributions at one position of a real run. " +
@@ -106,6 +129,8 @@ export const LOSSLESS_EN = {
     sentence: (overlap, n) => `At this position the overlap is ${probLong(overlap)}: with this probability a token drafted here is accepted.`,
     greedy:
       "Temperature 0: each distribution has all on one token, and nothing is random. A run with a temperature above 0 shows more.",
+    sameDice:
+      "In this run target and draft shared their dice, and no u was drawn. Below, the standard rule is tried on the same two distributions.",
     broken: "The broken rules take all others for one token.",
     head: ["token", "target p over draft q", "accepted + resampled = p", "rounding"],
   },

@@ -26,7 +26,9 @@ const METHOD_HINTS_EN = {
   plain: "nobody drafts",
 };
 const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
-export const RUN_NAME_EN = (r) => `${EXAMPLE_NAMES_EN[r.example] ?? r.example} · ${METHOD_NAMES_EN[r.method] ?? r.method}`;
+export const EXAMPLE_NAME_EN = (name) => EXAMPLE_NAMES_EN[name] ?? name;
+export const METHOD_NAME_EN = (name) => METHOD_NAMES_EN[name] ?? name;
+export const RUN_NAME_EN = (r) => `${EXAMPLE_NAME_EN(r.example)} · ${METHOD_NAME_EN(r.method)}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} MB`;
 
 export const METHODS_EN = {

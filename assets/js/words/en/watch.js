@@ -4,6 +4,7 @@ import { quoted, short } from "../../page/glyphs.js";
 import { byRatio } from "../../distributions/rows.js";
 import { apart, compared } from "../../page/printed.js";
 import { likelierDraft } from "../../trace/steps.js";
+import { isCoupled } from "../../trace/trace.js";
 
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
@@ -61,6 +62,10 @@ export const EN = {
   verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
     const accepted = d.verdict === "accepted";
+    if (d.coupled)
+      return accepted
+        ? "the target's own draw with the same dice is the same token: accepted"
+        : "the target's own draw with the same dice is another token: rejected";
     if (d.u === null) return accepted ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
     if (accepted && certain(d) && chain) return "p ≥ q: accepted whatever u is";
     return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${accepted ? "accepted" : "rejected"}`;
@@ -72,13 +77,17 @@ export const EN = {
     if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
     const accepted = d.verdict === "accepted";
     const word = accepted ? "accepted" : "rejected";
+    if (d.coupled) return [word, accepted ? "the target's draw with the same dice too" : "the target drew another with the same dice"];
     if (d.u === null) return [word, accepted ? "the target's first choice too" : "the target's first choice is another"];
     if (accepted && certain(d) && chain) return [word, "p ≥ q, whatever u is"];
     return [word, compared(d, chain ? "p/q" : "acceptance", " ")];
   },
-  settled(kind, greedy) {
-    if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from the residual"];
-    if (kind === "bonus") return ["bonus", greedy ? "the target's next first choice, at no cost" : "drawn from p, which the pass had computed"];
+  // by: what decided, as trace/steps.js has it.
+  settled(kind, by) {
+    const drawn = { first: "the target's own first choice", dice: "the target's own draw with the same dice", u: "drawn from the residual" };
+    if (kind === "recovered") return ["resampled", drawn[by]];
+    if (kind === "bonus")
+      return ["bonus", by === "first" ? "the target's next first choice, at no cost" : "drawn from p, which the pass had computed"];
     return ["plain", "the target alone: one pass, one token"];
   },
   tokenLabel(text, kind, d, extra) {
@@ -168,6 +177,11 @@ export const EN = {
     overlapAll: (n, x) => `These ${n} together have ${probLong(x)} of p: the chance that one of them is accepted.`,
     subListed: (texts) =>
       `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here, one after the other and none at random: each has q = 1.`,
+    overlapDice: (n, x, low) =>
+      `Overlap Σ min(p, q) = ${probLong(x)}. With the same dice for both, the ${n > 1 ? "first token" : "token"} drafted here is the target's own ` +
+      `with a chance between ${probLong(low)} and ${probLong(x)}.`,
+    subDice: (texts) =>
+      `The draft offers ${texts.map((t) => quoted(t)).join(", ")} here: the first ones of its own draw with the dice that the target has too.`,
     left: (d, listed) =>
       "u was compared with the acceptance probability after the earlier rejections, " +
       `${listed ? "the rest of p rescaled to 1" : "the rest of p over q"}: ${times(d.threshold)}.`,
@@ -213,6 +227,7 @@ export const EN = {
     if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "greedy" : `temperature ${upTo(Number(s.temperature), 3)}`);
     if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${upTo(s.top_p, 3)}`);
     if (r.seed !== undefined) bits.push(`seed ${r.seed}`);
+    if (isCoupled(trace)) bits.push("the same dice for target and draft");
     if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
     if (EN.stopped[trace.totals?.stop]) bits.push(EN.stopped[trace.totals.stop]);
     if (r.lossless !== false && /\b135M\b/.test(String(r.target))) bits.push("a small target: it makes the same mistakes without a draft");

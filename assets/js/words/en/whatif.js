@@ -22,6 +22,7 @@ export const WHATIF_EN = {
     certain: (t) => `p/q = ${times(t)} is at least 1: the token is accepted whatever u is.`,
     was: (u) => `In the run u was ${probLong(u)}.`,
     wasGreedy: "In the run there was no random number: temperature 0.",
+    wasDice: "In the run no u was drawn: target and draft shared their dice. Here the rule is the standard one, u < p/q.",
     impossible: "q is 0 here: this token would never have been drafted.",
     rule: "This run verified the draft by another rule; here it is the standard one, token by token.",
   },

@@ -27,7 +27,9 @@ const METHOD_HINTS_RU = {
   plain: "никто не предлагает",
 };
 const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
-export const RUN_NAME_RU = (r) => `${EXAMPLE_NAMES_RU[r.example] ?? r.example} · ${METHOD_NAMES_RU[r.method] ?? r.method}`;
+export const EXAMPLE_NAME_RU = (name) => EXAMPLE_NAMES_RU[name] ?? name;
+export const METHOD_NAME_RU = (name) => METHOD_NAMES_RU[name] ?? name;
+export const RUN_NAME_RU = (r) => `${EXAMPLE_NAME_RU(r.example)} · ${METHOD_NAME_RU(r.method)}`;
 const mb = (n) => `${Math.max(1, Math.round(n / 1e6))} МБ`;
 
 export const METHODS_RU = {

@@ -4,6 +4,7 @@ import { quoted, short } from "../../page/glyphs.js";
 import { byRatio } from "../../distributions/rows.js";
 import { apart, compared } from "../../page/printed.js";
 import { likelierDraft } from "../../trace/steps.js";
+import { isCoupled } from "../../trace/trace.js";
 
 const { ms, secs } = inRussian;
 const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
@@ -61,6 +62,10 @@ export const RU = {
   verdict(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `не проверен: ${d.untested ? RU.untested[d.untested] : "отклонён один из токенов перед ним"}`;
     const accepted = d.verdict === "accepted";
+    if (d.coupled)
+      return accepted
+        ? "у целевой модели с теми же костями выпал этот же токен: принят"
+        : "у целевой модели с теми же костями выпал другой токен: отклонён";
     if (d.u === null) return accepted ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отклонён";
     if (accepted && certain(d) && chain) return "p ≥ q: принят при любом u";
     return `${compared(d, chain ? "p/q" : "вероятность принятия")}: ${accepted ? "принят" : "отклонён"}`;
@@ -71,13 +76,16 @@ export const RU = {
     if (d.verdict === "not_reached") return ["не проверен", d.untested ? RU.untested[d.untested] : "стоит за отклонённым"];
     const accepted = d.verdict === "accepted";
     const word = accepted ? "принят" : "отклонён";
+    if (d.coupled) return [word, accepted ? "те же кости дали целевой модели этот же" : "те же кости дали целевой модели другой"];
     if (d.u === null) return [word, accepted ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
     if (accepted && certain(d) && chain) return [word, "p ≥ q, при любом u"];
     return [word, compared(d, chain ? "p/q" : "вероятности", " ")];
   },
-  settled(kind, greedy) {
-    if (kind === "recovered") return ["выбран заново", greedy ? "первый выбор самой целевой модели" : "из остатка"];
-    if (kind === "bonus") return ["бонус", greedy ? "следующий выбор целевой модели, бесплатно" : "взят из p, бесплатно: проход её уже посчитал"];
+  settled(kind, by) {
+    const drawn = { first: "первый выбор самой целевой модели", dice: "выпал самой целевой модели с теми же костями", u: "из остатка" };
+    if (kind === "recovered") return ["выбран заново", drawn[by]];
+    if (kind === "bonus")
+      return ["бонус", by === "first" ? "следующий выбор целевой модели, бесплатно" : "взят из p, бесплатно: проход её уже посчитал"];
     return ["обычный", "только целевая модель: один проход — один токен"];
   },
   tokenLabel(text, kind, d, extra) {
@@ -171,6 +179,12 @@ export const RU = {
     overlapAll: (n, x) => `Вместе эти ${n} составляют ${probLong(x)} от p: такова вероятность, что один из них будет принят.`,
     subListed: (texts) =>
       `Черновик предлагает здесь по очереди ${texts.map((t) => quoted(t, "«»")).join(", ")}, без случайного выбора: у каждого q = 1 на нём самом.`,
+    overlapDice: (n, x, low) =>
+      `Пересечение Σ min(p, q) = ${probLong(x)}. Когда кости общие, ${n > 1 ? "первый предложенный" : "предложенный"} здесь токен ` +
+      `совпадает с токеном целевой модели с вероятностью от ${probLong(low)} до ${probLong(x)}.`,
+    subDice: (texts) =>
+      `Черновик предлагает здесь ${texts.map((t) => quoted(t, "«»")).join(", ")}: ` +
+      "то, что раньше всего выпало ему с костями, общими с целевой моделью.",
     left: (d, listed) =>
       "u сравнивали с вероятностью принятия после прежних отклонений, " +
       `${listed ? "остатком p, приведённым к 1" : "остатком p, делённым на q"}: ${times(d.threshold)}.`,
@@ -216,6 +230,7 @@ export const RU = {
     if (s.temperature !== undefined) bits.push(Number(s.temperature) === 0 ? "жадный режим" : `температура ${upTo(Number(s.temperature), 3)}`);
     if (Number.isFinite(s.top_p) && s.top_p < 1) bits.push(`top-p ${upTo(s.top_p, 3)}`);
     if (r.seed !== undefined) bits.push(`seed ${r.seed}`);
+    if (isCoupled(trace)) bits.push("кости у целевой модели и черновика общие");
     if (typeof r.created === "string") bits.push(short(r.created.slice(0, 10), 12));
     if (RU.stopped[trace.totals?.stop]) bits.push(RU.stopped[trace.totals.stop]);
     if (r.lossless !== false && /\b135M\b/.test(String(r.target))) bits.push("целевая модель мала: без черновика она ошибается так же");

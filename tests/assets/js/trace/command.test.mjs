@@ -42,6 +42,9 @@ test("the command makes the run again", () => {
   assert.match(commandFor({ run: { ...run, prompt_ids: [1, 2] }, branch: { base: 1, text: "" } }), /--prompt-ids=1,2 /);
   assert.equal(commandFor({ run: { prompt_ids: ["x"] } }), null);
   assert.equal(commandFor({ run: null }), null);
+  const coupled = { ...run, verify: "coupled", prompt_ids: [1, 2] };
+  assert.match(commandFor({ run: coupled }), / --verify=coupled --temperature=0\.7 --seed=7 /);
+  assert.equal(commandFor({ run: coupled, branch: { base: 1, text: "" } }), null, "its dice would begin anew");
   const odd = commandFor({
     run: { prompt: "hi", method: "$(id)", seed: -1, sampling: { temperature: "1; id", top_p: NaN }, draft_len: 1.5, settings: "x", stop: "y" },
   });

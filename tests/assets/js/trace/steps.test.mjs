@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   buildSteps,
   closingTable,
+  decider,
   draftStates,
   emittedAt,
   likelierDraft,
@@ -78,4 +79,10 @@ test("an unlikely draft is told from what the draft liked best", () => {
   for (const other of [{ q: 0.34 }, { u: null }, { q: null }, { q: 0.09, u: 0.4, parent: 5 }])
     assert.equal(likelierDraft({ drafted: [{ ...d, ...other }], tables: [table] }, 0), null);
   assert.equal(likelierDraft({ drafted: [d], tables: [{ ...table, q: null }] }, 0), null);
+});
+
+test("what decides a round: the first choice, the shared dice, or u", () => {
+  const round = (name) => read(name).rounds.find((r) => r.drafted.length);
+  assert.deepEqual(["greedy", "coupled", "sampled"].map((name) => decider(round(name))), ["first", "dice", "u"]);
+  assert.equal(decider(read("coupled").rounds[0]), "u", "nothing was drafted, nothing decided");
 });

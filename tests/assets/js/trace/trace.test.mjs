@@ -65,3 +65,10 @@ test("a tree is told from a chain", () => {
   assert.equal(makeReader().read(traces.tree.ndjson).trace.rounds.some(isTree), true);
   assert.equal(makeReader().read(traces.sampled.ndjson).trace.rounds.some(isTree), false);
 });
+
+test("the drafted tokens of a coupled run say so, in both forms; those of other runs, and at temperature 0, do not", () => {
+  const of = (value) => makeReader().read(value).trace.rounds.flatMap((r) => r.drafted), { file, ndjson } = traces.coupled;
+  for (const value of [ndjson, JSON.stringify(file)]) assert.ok(of(value).length > 20 && of(value).every((d) => d.coupled === true && d.u === null));
+  const greedy = { ...file, run: { ...file.run, sampling: { temperature: 0 } } };
+  for (const value of [traces.sampled.ndjson, traces.greedy.ndjson, JSON.stringify(greedy)]) assert.ok(of(value).every((d) => !("coupled" in d)));
+});

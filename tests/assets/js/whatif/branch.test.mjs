@@ -25,6 +25,11 @@ test("a branch takes the ids before the place, the forced one last, and a second
     after_text: "mine",
     shown: "mine",
   });
+  const coupled = { ...trace, run: { ...trace.run, verify: "coupled" } };
+  for (const how of [{ text: "mine" }, { forced: { id: 9, text: " x" } }]) {
+    assert.equal(branchRequest(coupled, r, table.after, how).verify, "coupled");
+    assert.equal("verify" in branchRequest(trace, r, table.after, how), false);
+  }
   assert.match(tooMuch({ after_text: "x".repeat(4001), after_ids: [] }, WHATIF_EN.branch), /4001/);
   assert.match(tooMuch({ after_text: "", after_ids: Array(513).fill(1) }, WHATIF_EN.branch), /513/);
   assert.equal(tooMuch({ after_text: "", after_ids: [1] }, WHATIF_EN.branch), null);

@@ -15,6 +15,11 @@ test("whether a token was accepted, in a sentence", () => {
   assert.equal(EN.verdict(d({ u: null })), "the target's first choice is the same: accepted");
   assert.equal(EN.verdict(d({ u: null, verdict: "rejected" })), "the target's first choice is another: rejected");
   assert.match(EN.verdict(d({ verdict: "not_reached" })), /never tested/);
+  const dice = { u: null, coupled: true };
+  assert.equal(EN.verdict(d(dice)), "the target's own draw with the same dice is the same token: accepted");
+  assert.equal(EN.verdict(d({ ...dice, verdict: "rejected" })), "the target's own draw with the same dice is another token: rejected");
+  assert.deepEqual(EN.settled("recovered", "dice"), ["resampled", "the target's own draw with the same dice"]);
+  assert.match(EN.cardVerdict(d(dice), "accepted")[1], /same dice/);
   assert.match(EN.verdict(d(), false), /the acceptance probability = 0.54/);
 });
 
