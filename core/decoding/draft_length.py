@@ -13,7 +13,8 @@ from core.methods.static_tree import StaticTree
 LONGEST = 10        # the longest chain that `auto` considers
 TREES = ((2, 3), (2, 4), (3, 4), (3, 5), (3, 6), (3, 8), (4, 8))      # (levels, nodes) of the trees that it considers
 PRIOR = 0.6         # acceptance rate assumed where none was measured
-PRIOR_WEIGHT = 2.0  # rounds that an acceptance measured before counts for
+PRIOR_WEIGHT = 2.0  # rounds that this assumption counts for, and ...
+MEASURED_WEIGHT = 6.0       # ... an acceptance that was measured before
 FADE = 0.9          # each round multiplies the weight of all earlier ones by this, since the text changes
 ALMOST_ONE = 0.98   # no acceptance probability is taken for higher
 GAIN = 1.03         # a draft must be expected to gain so much over none, so that noise in the costs decides nothing
@@ -73,10 +74,12 @@ class Auto:
     def __init__(self, costs: dict[str, Any], trees: bool = False) -> None:
         """costs: of core.measuring.costs, with `acceptance` [level][rank] where it is known. trees: whether the proposer can draft trees."""
         self.costs = costs
-        self.prior = [list(ranks) for ranks in costs.get("acceptance") or [[PRIOR]]]
+        self.prior = [[float(share) for share in ranks] for ranks in costs.get("acceptance") or [[PRIOR]]]
         while len(self.prior) < LONGEST:                        # deeper levels were not measured: as the last one
             self.prior.append(self.prior[-1])
-        self.accepted, self.foreseen = [0.0] * LONGEST, [0.0] * LONGEST         # by level: of the drafts that reached it
+        self.weight = MEASURED_WEIGHT if costs.get("acceptance") else PRIOR_WEIGHT
+        self.tested, self.accepted, self.foreseen = ([0.0] * LONGEST for _ in range(3))      # by level: rounds that reached it; of these
+        #                                                                                      accepted there, and expected to be
         self.shapes = [Shape(k, k) for k in range(LONGEST + 1)]
         self.paths = {s: [[0] * level for level in range(1, s.levels + 1)] for s in self.shapes}      # ranks along each node's path
         if trees and len(self.prior[0]) > 1:
@@ -92,8 +95,12 @@ class Auto:
 
     def expected(self) -> list[Expected]:
         """Of each shape that is considered, no draft first."""
-        level = [min(ALMOST_ONE, (PRIOR_WEIGHT + a) / (PRIOR_WEIGHT + f)) if f else 1.0 for a, f in zip(self.accepted, self.foreseen)]
-        scaled = [[min(ALMOST_ONE, share * level[i]) for share in ranks] if level[i] != 1 else ranks for i, ranks in enumerate(self.prior)]
+        scaled, by = [], 1.0
+        for ranks, tested, accepted, foreseen in zip(self.prior, self.tested, self.accepted, self.foreseen):
+            if tested:              # a level that no round has reached yet follows the one above it
+                prior = max(foreseen / tested, 1e-6)
+                by = (self.weight * prior + accepted) / (self.weight + tested) / prior
+            scaled.append([min(ALMOST_ONE, share * by) for share in ranks] if by != 1 else ranks)
         step, passes, other = self.costs.get("draft_step_s") or 0.0, self.costs["verify_s"], self.costs.get("other_s") or {}
         out = []
         for shape in self.shapes:
@@ -120,6 +127,7 @@ class Auto:
         if not drafted:
             return
         for i in range(min(drafted, accepted + 1, LONGEST)):        # levels after the first rejection were not tested
+            self.tested[i] = FADE * self.tested[i] + 1
             self.accepted[i] = FADE * self.accepted[i] + (i < accepted)
             self.foreseen[i] = FADE * self.foreseen[i] + min(1.0, sum(self.prior[i][:self._width(i)]))
         self.table = self.expected()

@@ -62,7 +62,8 @@ class Run:
             proposer = method.proposer(pair, request.settings)
             if measured is None:
                 measured = costs.measure(pair.target, proposer, runner=graph_runner(pair.target, request.options.graphs))
-        measured = measured | {"acceptance": pair.acceptance(request.method, request.options.sampling.greedy)}
+        acceptance = pair.acceptance(request.method, request.options.sampling.greedy)
+        measured = measured | ({"acceptance": acceptance} if acceptance else {})
         self.ids = request.ids(pair)
         self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None or proposer.adaptive)
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]

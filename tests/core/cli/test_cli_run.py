@@ -25,7 +25,7 @@ def test_json_on_stdout_and_nothing_else(models, capsys):
     assert made.totals.new_tokens == 12 and made.totals.stop == "length" and made.plain["elapsed_s"] == sorted(made.plain["elapsed_s"])
     assert len(made.plain["elapsed_s"]) == 12
     facts = made.run
-    assert (facts["prompt"], facts["method"], facts["lossless"], facts["draft_len"], facts["seed"]) == ("Hi", "draft", True, 4, 0)
+    assert (facts["prompt"], facts["method"], facts["lossless"], facts["draft_len"], facts["seed"]) == ("Hi", "draft", True, "auto", 0)
     assert len(facts["prompt_ids"]) == len("user:Hi\nA:") + 1 and facts["dtype"] == "float32" and len(facts["weights"]) == 2
     for r in made.rounds:
         check.round_(r, True, made.totals.stop if r is made.rounds[-1] else None)
