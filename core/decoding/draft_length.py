@@ -97,9 +97,9 @@ class Auto:
         """Of each shape that is considered, no draft first."""
         scaled, by = [], 1.0
         for ranks, tested, accepted, foreseen in zip(self.prior, self.tested, self.accepted, self.foreseen):
-            if tested:              # a level that no round has reached yet follows the one above it
+            if tested:              # where few rounds have been lately, a level follows the one above it
                 prior = max(foreseen / tested, 1e-6)
-                by = (self.weight * prior + accepted) / (self.weight + tested) / prior
+                by = (self.weight * min(ALMOST_ONE, prior * by) + accepted) / (self.weight + tested) / prior
             scaled.append([min(ALMOST_ONE, share * by) for share in ranks] if by != 1 else ranks)
         step, passes, other = self.costs.get("draft_step_s") or 0.0, self.costs["verify_s"], self.costs.get("other_s") or {}
         out = []
@@ -126,10 +126,12 @@ class Auto:
     def observe(self, drafted: int, accepted: int) -> None:
         if not drafted:
             return
+        for counts in (self.tested, self.accepted, self.foreseen):
+            counts[:] = [FADE * n for n in counts]
         for i in range(min(drafted, accepted + 1, LONGEST)):        # levels after the first rejection were not tested
-            self.tested[i] = FADE * self.tested[i] + 1
-            self.accepted[i] = FADE * self.accepted[i] + (i < accepted)
-            self.foreseen[i] = FADE * self.foreseen[i] + min(1.0, sum(self.prior[i][:self._width(i)]))
+            self.tested[i] += 1
+            self.accepted[i] += i < accepted
+            self.foreseen[i] += min(1.0, sum(self.prior[i][:self._width(i)]))
         self.table = self.expected()
         was, self.now = self.now, self._best()
         if self.now.levels and not was.levels:
