@@ -9,6 +9,7 @@ import { createCostsPanel } from "./costs_panel.js";
 import { createModelPanel } from "./model_panel.js";
 import { expectation, ratiosFor, runFacts } from "./model.js";
 import { positionChart } from "./position_chart.js";
+import { createShapePanel } from "./shape_panel.js";
 
 // Of this visitor, over changes of language: whether a measurement was asked for (one that another visitor asked for changes nothing here),
 // and the last one that can be right.
@@ -39,6 +40,7 @@ class Faster {
         this.#takeRun(false);
       },
     });
+    this.shapes = createShapePanel(words);
     this.positions = positionChart(words, () => this.#facts?.positions ?? []);
     this.positionWords = el("p", { class: "ss-say" });
     this.positionPanel = el("section", { class: "ss-panel" },
@@ -47,7 +49,7 @@ class Faster {
       this.positions.root,
       this.positionWords,
     );
-    root.replaceChildren(el("div", { class: "ss ss-explain" }, this.costsPanel.root, this.modelPanel.root, this.positionPanel));
+    root.replaceChildren(el("div", { class: "ss ss-explain" }, this.costsPanel.root, this.modelPanel.root, this.shapes.root, this.positionPanel));
     this.#queue();
   }
 
@@ -146,6 +148,7 @@ class Faster {
     this.#expected = expectation(this.#shown().state);
     this.modelPanel.drawSource(this.#source, known, live);
     this.modelPanel.draw({ state: this.#state, expected: this.#expected, facts, elsewhere: this.#elsewhere() });
+    this.shapes.draw(this.#trace);
     this.positionPanel.hidden = !facts;
     if (!facts) return;
     this.positions.redraw();

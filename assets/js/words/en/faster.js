@@ -57,6 +57,20 @@ export const FASTER_EN = {
         `${parts}; ${five}`
       );
     },
+    arithmetic(name, { row_exact: exact, arithmetic: chosen }) {
+      const bits = { w16a32: "16-bit weights, 32-bit activations", w8a16: "8-bit weights, 16-bit activations",
+        w4a16: "4-bit weights, 16-bit activations" }[name];
+      const others = Object.keys(chosen?.tried ?? {}).filter((x) => x !== name);
+      return (
+        `Arithmetic of this run: ${name}${bits ? ` (${bits})` : ""}` +
+        `${chosen ? `, the best for speculative decoding of ${others.length + 1} that were timed when the model was loaded` : ""}. ` +
+        (exact
+          ? "It is row-exact: a pass over several tokens gives each of them the same bits as passes over one, so a greedy text is that of plain " +
+            "decoding, bit for bit."
+          : "It is not row-exact: a pass over several tokens rounds differently from passes over one, so a greedy text may part from that of " +
+            "plain decoding where two tokens are nearly equally likely.")
+      );
+    },
     noFloor: "The size of the weights over the speed of memory appears once this machine is measured.",
     from: {
       machine: (c) =>
@@ -152,6 +166,21 @@ export const FASTER_EN = {
     slowRun: (cost) =>
       `Slower here, because a drafting round cost ${fixed(cost.cost, 2)} plain steps and yielded only ${fixed(cost.yield, 2)} tokens.`,
     noDraft: "Nothing was drafted in this run.",
+  },
+  shape: {
+    title: "Why so many drafted tokens a round?",
+    lead:
+      "With the draft length on auto, each round takes the shape of draft for which the most tokens a second are expected: " +
+      "from the measured cost of a [[pass]], the cost of a draft step and how often this draft was accepted so far. " +
+      "Where none gains, nothing is drafted.",
+    head: ["draft", "expected tokens", "expected time", "tokens/s", "rounds", "tokens that came", "time that came"],
+    shape: ({ levels, nodes }) => (!levels ? "none" : nodes > levels ? `tree of ${nodes}, ${levels} deep` : `chain of ${levels}`),
+    tokens: (n) => fixed(n, 2), rate: (n) => fixed(n, 1),
+    sentence: ({ levels, nodes }, gain) =>
+      !levels
+        ? "Before the run, no draft was expected to gain on this machine."
+        : `Before the run, a ${nodes > levels ? `tree of ${nodes} tokens` : levels === 1 ? "draft of one token" : `chain of ${levels} tokens`} ` +
+          `was expected to be the fastest: ${fixed(gain, 2)} times plain decoding.`,
   },
   position: {
     title: "Acceptance by position",
