@@ -19,10 +19,12 @@ function aboutRun(run) {
 // get() -> the costs to show. press(): the button was pressed.
 export function createCostsPanel(words, get, press) {
   const w = words.costs, chart = costChart(words, get);
-  const from = el("p", { class: "ss-sub" }), sentence = el("p", { class: "ss-say" }), floorSentence = el("p", { class: "ss-note" }), arithmetic = el("p", { class: "ss-note" });
+  const from = el("p", { class: "ss-sub" }), sentence = el("p", { class: "ss-say" });
+  const floorSentence = el("p", { class: "ss-note" }), arithmetic = el("p", { class: "ss-note" });
   const status = el("p", { class: "ss-sub ss-measuring", role: "status" });
   const button = el("button", { type: "button", class: "ss-btn ss-wide", "data-act": "measure", text: w.measure, onclick: press });
-  const beside = el("div", { class: "ss-besides" }, sentence, floorSentence, arithmetic, button, el("p", { class: "ss-sub", text: w.measureNote }), status);
+  const note = el("p", { class: "ss-sub", text: w.measureNote });
+  const beside = el("div", { class: "ss-besides" }, sentence, floorSentence, arithmetic, button, note, status);
   const root = el("section", { class: "ss-panel" },
     el("h2", { text: w.title }),
     prose(words.glossary, w.lead, "ss-lead"),
