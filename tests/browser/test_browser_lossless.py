@@ -161,6 +161,12 @@ def test_the_same_dice_give_every_method_one_text(visit):
     user.wait("() => document.querySelector('#lossless .ss-panel[data-round] p[role=status]').textContent.includes('shared their dice')")
 
 
+def test_the_race_of_coupled_runs_says_that_the_text_is_one(visit):
+    user = visit("coupled")
+    user.go("methods", "#methods .ss-lane")
+    assert "the same dice for everybody" in user.text("#methods .ss-side-by-side .ss-note")
+
+
 def test_without_coupled_recordings_there_is_no_such_part(user):
     assert user.page.locator(f"{ROOT} .ss-samedice").is_hidden()
 
