@@ -1,7 +1,8 @@
 """Verification: accepts or rejects drafted tokens and draws the next one. The output has the target's distribution (but not with `typical`).
 
 p is the target's distribution, q the one that the drafted token was really drawn from, both after every sampling option; a deterministic
-draft has a one-hot q. The uniforms u are arguments. `chain` and `block` take any leading batch dimensions, written [...].
+draft has a one-hot q. The uniforms u, and the noise of `coupled`, are arguments. `chain`, `block` and a chain of `coupled` take any leading
+batch dimensions, written [...].
 """
 from __future__ import annotations
 

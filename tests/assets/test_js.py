@@ -31,7 +31,7 @@ def node() -> str | None:
 
 
 def traces() -> dict:
-    """A sampled, a greedy and a tree run, and coupled ones (two of one seed, one of another): the object of a file and the text of a stream."""
+    """A sampled, a greedy and a tree run, and coupled ones (two of one seed, one of another): each the object of a file and the text of a stream."""
     made = {name: fake_trace.make(**options) for name, options in
             {"sampled": {}, "greedy": {"temperature": 0}, "tree": {"temperature": 0, "tree": True}, "coupled": {"coupled": True},
              "coupled short": {"coupled": True, "draft_len": 1}, "coupled other": {"coupled": True, "seed": 8}}.items()}

@@ -62,6 +62,15 @@ def race(folder: Path) -> None:
     _write(folder, "list-draft", slow)
 
 
+def coupled(folder: Path) -> None:
+    """Three methods that write one sampled text with the same dice, the same for another seed of two, and an ordinary run."""
+    for method, draft_len in {"draft": 4, "eagle": 3, "lookup": 1}.items():
+        _write(folder, f"chat-{method}-coupled", fake_trace.make(coupled=True, draft_len=draft_len, limit=40), method=method)
+        if method != "lookup":
+            _write(folder, f"story-{method}-coupled", fake_trace.make(coupled=True, draft_len=draft_len, limit=20, seed=8), method=method)
+    _write(folder, "list-draft", fake_trace.make(limit=30))
+
+
 def long(folder: Path) -> None:
     _write(folder, "chat-draft", long_trace.make(LONG_ROUNDS))
 
@@ -93,7 +102,7 @@ def none(folder: Path) -> None:
     """No recordings at all."""
 
 
-MAKERS = {"few": few, "two methods": two_methods, "race": race, "long": long, "hostile": hostile, "none": none}
+MAKERS = {"few": few, "two methods": two_methods, "race": race, "coupled": coupled, "long": long, "hostile": hostile, "none": none}
 
 
 def make(kind: str, folder: Path) -> Path:

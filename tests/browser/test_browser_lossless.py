@@ -137,6 +137,47 @@ def test_a_real_position(user):
     user.wait("() => document.querySelector('#lossless .ss-panel[data-round] p[role=status]').textContent.startsWith('Temperature 0')")
 
 
+def test_the_same_dice_give_every_method_one_text(visit):
+    user = visit("coupled")
+    panel = f"{ROOT} .ss-samedice"
+    user.go("lossless", f"{panel} .ss-lane")
+    page = user.page
+    facts = page.locator(panel).evaluate("node => ({...node.dataset})")
+    assert facts["lanes"] == "3" and facts["same"] == facts["most"]
+    texts = page.locator(f"{panel} .ss-lanetext").all_inner_texts()
+    assert len(texts) == 3 and len(set(texts)) == 1 and len(texts[0]) > 60
+    passes = page.locator(f"{panel} .ss-lanestate").all_inner_texts()
+    assert len(set(passes)) > 1 and all("target passes" in x for x in passes)
+    assert f"the first {facts['most']} tokens are the same" in user.text(f"{panel} .ss-note")
+    page.locator(f"{panel} input[type=range]").focus()
+    page.keyboard.press("Home")
+    user.at()
+    assert page.locator(f"{panel} .ss-racetok").count() == 3 and set(page.locator(f"{panel} .ss-lanestate").all_inner_texts()) == {"1 target pass"}
+    page.locator(f"{panel} fieldset label", has_text="seed 8").click()
+    page.wait_for_selector(f"{panel}[data-lanes='2']")
+    others = page.locator(f"{panel} .ss-lanetext").all_inner_texts()
+    assert len(set(others)) == 1 and others[0] != texts[0]
+    page.locator(f"{ROOT} .ss-panel[data-round] fieldset input[value='chat-draft-coupled']").check(force=True)
+    user.wait("() => document.querySelector('#lossless .ss-panel[data-round] p[role=status]').textContent.includes('shared their dice')")
+
+
+def test_the_race_of_coupled_runs_says_that_the_text_is_one(visit):
+    user = visit("coupled")
+    user.go("methods", "#methods .ss-lane")
+    assert "the same dice for everybody" in user.text("#methods .ss-side-by-side .ss-note")
+
+
+def test_without_coupled_recordings_there_is_no_such_part(user):
+    assert user.page.locator(f"{ROOT} .ss-samedice").is_hidden()
+
+
+def test_a_coupled_run_says_in_watch_what_decided(visit):
+    user = visit("coupled", "?run=chat-draft-coupled")
+    user.wait("() => document.querySelector('#player .ss-caption').textContent.includes('the same dice for target and draft')")
+    why = user.page.locator("#player .ss-card .ss-verdict").all_inner_texts()
+    assert any("same dice" in x for x in why) and not any("u =" in x for x in why)
+
+
 def test_terms_explain_themselves_to_mouse_and_keyboard(user):
     term = user.page.locator("#lossless .ss-lead .ss-term", has_text="residual").first
     term.hover()

@@ -7,7 +7,7 @@ import { exampleName, loadRun } from "../trace/runs.js";
 import { finite, isGreedy } from "../trace/trace.js";
 import { createLane } from "./lane.js";
 import { createRaceClock } from "./race_clock.js";
-import { laneOf, laneRate, plainLane, sameStart } from "./race_model.js";
+import { laneOf, laneRate, oneText, plainLane, racing, sameStart } from "./race_model.js";
 
 const sentences = (parts) => parts.filter(Boolean).join(". ");
 const temperature = (x) => finite(x.trace.run?.sampling?.temperature);
@@ -92,7 +92,7 @@ class Race {
   async #choose(name) {
     this.#chosen = name;
     this.clock.stop();
-    const mine = (this.#asked += 1), entries = this.runs.filter((r) => r.example === name);
+    const mine = (this.#asked += 1), entries = racing(this.runs.filter((r) => r.example === name));
     say(this.status, this.w.loading);
     try {
       const traces = await Promise.all(entries.map(loadRun));
@@ -135,7 +135,8 @@ class Race {
   }
   #sayRule({ tokens, stretched, lanes: shown }) {
     const { w } = this, sampled = shown.filter((x) => !isGreedy(x.trace)).length;
-    const chance = sampled ? w.sampled(sampled < shown.length) : w.greedy;
+    const one = sampled > 0 && oneText(shown.map((x) => x.trace));
+    const chance = one ? w.oneText : sampled ? w.sampled(sampled < shown.length) : w.greedy;
     say(this.rule, [w.sameTokens(tokens), stretched ? w.stretched : "", chance].filter(Boolean).join(" "));
   }
   #sayResult({ tokens, lanes: shown }) {

@@ -1,5 +1,5 @@
 // Several recorded methods on one clock, as plain numbers. All lanes have the same number of tokens, so that only time makes the difference.
-import { isGreedy } from "../trace/trace.js";
+import { isCoupled, isGreedy } from "../trace/trace.js";
 
 // A recording's lane: its tokens, each with the second at which it was there.
 export function laneOf(name, trace) {
@@ -8,14 +8,23 @@ export function laneOf(name, trace) {
 }
 
 // Plain decoding's lane, from the times that a recording has of it; null without them. Older recordings lack its text, which is known only at
-// temperature 0: there it is the recording's own. texts: whether the texts are known.
+// temperature 0 and with shared dice: there it is the recording's own. texts: whether the texts are known.
 export function plainLane(name, trace) {
   const times = trace.plain?.elapsed_s ?? [];
   if (times.length < 2) return null;
-  const same = isGreedy(trace) && trace.run?.lossless !== false;
+  const same = (isGreedy(trace) || isCoupled(trace)) && trace.run?.lossless !== false;
   const texts = trace.plain.texts ?? (same ? trace.rounds.flatMap((r) => r.emitted.map((e) => e.text)) : null);
   return { name, tokens: times.map((t, i) => ({ text: texts?.[i] ?? "", kind: "plain", t })), end: times.at(-1), texts: texts !== null };
 }
+
+// The recordings of an example that race. Where a method has a coupled one, its others stay out: all coupled ones write the same text.
+export function racing(entries) {
+  const coupled = (x) => x.verify === "coupled" && x.temperature > 0;
+  return entries.filter((x) => coupled(x) || !entries.some((other) => coupled(other) && other.method === x.method));
+}
+
+// Whether all of these traces are sampled with one seed and shared dice, so that their texts are one.
+export const oneText = (traces) => traces.every(isCoupled) && new Set(traces.map((trace) => trace.run?.seed)).size === 1;
 
 // How many tokens a lane has after t seconds. from: a guess to begin with.
 export function reached(tokens, t, from = 0) {

@@ -69,6 +69,21 @@ def test_the_same_seed_twice(pair, way):
 
 
 @pytest.mark.long
+def test_one_seed_one_sampled_text(pair):
+    """16 tokens, so that float32's rounding, which differs between passes of different sizes, meets no near tie."""
+    options = {"sampling": Sampling(0.8, top_p=0.95), "seed": 3, "verify": "coupled"}
+    ids, drafted = pair.text.encode(TEXTS[1]), 0
+    texts = {}
+    for way in ("plain", *(w for w in ("draft", "draft tree", "eagle", "eagle tree", "medusa", "lookup") if w in WAYS)):
+        name, settings = WAYS.get(way, (way, {}))
+        run = Decoding(pair.target, registry.get(name).proposer(pair, settings), ids, Options(NEW, 3, ignore_eos=True, **options), pair.text)
+        rounds = list(run)
+        for r in rounds:
+            proofs.check_round(r)
+        texts[way], drafted = run.new_tokens, drafted + sum(len(r.drafted) for r in rounds)
+    assert len(texts) > 2 and set(map(tuple, texts.values())) == {tuple(texts["plain"])} and drafted > 40
+
+
 def test_greedy_output_is_plain_decoding_on_20_prompts(pair):
     sources = [p.split("\n")[0][:160] for p in prompts.examples().values()]
     asked = [pair.text.encode(text[cut:]) for text in sources for cut in (0, 3, 9, 17, 30)][:20]

@@ -96,7 +96,7 @@ export const LOSSLESS_EN = {
       "The [[draft]] reads the same throw and takes the largest q/e. Often that is the same token, and exactly then it is accepted. " +
       "So the text depends on the seed and the target and on nobody else: a good draft, a bad one or none at all write it, " +
       "only in more or fewer target passes. (Daliri et al. 2024; --verify coupled. " +
-      "The price: a drafted token is accepted a little less often than with min(1, p/q).)",
+      "The price: in a chain a drafted token is accepted a little less often than with min(1, p/q).)",
     choose: "Text",
     name: (example, seed, t) => `${EXAMPLE_NAME_EN(example)} · seed ${seed} · temperature ${fixed(t, 1)}`,
     method: METHOD_NAME_EN,

@@ -177,6 +177,9 @@ export const METHODS_EN = {
         "each text is another random draw, so the texts differ. All methods share the distribution, the chance of every text. " +
         `${some ? "Runs at temperature 0 have the same text, up to ties that rounding decides." : ""}`
       ).trim(),
+    oneText:
+      "These runs were sampled with the same dice for everybody (--verify coupled): one seed, so every method writes the text of plain decoding, " +
+      "up to ties that rounding decides.",
     greedy: "At temperature 0 nothing is random: every method writes the text of plain decoding, up to ties that rounding decides.",
     verdict(lanes, n) {
       const best = lanes[0];

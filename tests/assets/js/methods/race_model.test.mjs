@@ -1,6 +1,6 @@
 import test from "node:test";
 import assert from "node:assert/strict";
-import { laneOf, laneRate, plainLane, reached, sameStart } from "../../../../assets/js/methods/race_model.js";
+import { laneOf, laneRate, oneText, plainLane, racing, reached, sameStart } from "../../../../assets/js/methods/race_model.js";
 import { makeReader } from "../../../../assets/js/trace/trace.js";
 import { read, traces } from "../data.mjs";
 
@@ -51,4 +51,20 @@ test("the race: the same tokens for all, each beside its own plain decoding, pla
   const alone = sameStart([{ lane: laneOf("a", { ...trace, plain: null }), trace: { ...trace, plain: null } }]);
   assert.deepEqual([alone.lanes[0].stretch, alone.lanes[0].ratio, alone.stretched], [1, null, false]);
   assert.deepEqual(sameStart([]).lanes, []);
+});
+
+test("coupled recordings race instead of the others of their method, and have one text if their seed is one", () => {
+  const run = (name, method, verify, temperature = 0.7) => ({ name, method, verify, temperature });
+  const all = [run("a", "draft", "chain"), run("b", "draft", "coupled"), run("c", "eagle", "chain"), run("d", "medusa", "coupled", 0),
+    run("e", "medusa", "chain")];
+  assert.deepEqual(racing(all).map((x) => x.name), ["b", "c", "d", "e"]);
+  const [long, short, other, sampled] = ["coupled", "coupled short", "coupled other", "sampled"].map(read);
+  assert.equal(oneText([long, short]), true);
+  assert.equal(oneText([long, other]), false);
+  assert.equal(oneText([long, sampled]), false);
+});
+
+test("the plain run beside a coupled one has its text", () => {
+  assert.equal(plainLane("plain", read("coupled")).texts, true);
+  assert.equal(plainLane("plain", read("sampled")).texts, false);
 });
