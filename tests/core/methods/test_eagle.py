@@ -139,9 +139,8 @@ TREES = ["chain", "auto", "static", "3x2x1", "1x3", "4"]
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("sampling", [Sampling(), Sampling(repetition_penalty=1.3)], ids=["greedy", "penalty"])
+@pytest.mark.parametrize(("kind", "sampling"), [("random", Sampling()), ("near", Sampling(repetition_penalty=1.3))], ids=["greedy", "penalty"])
 @pytest.mark.parametrize("tree", TREES)
-@pytest.mark.parametrize("kind", ["random", "near"])
 def test_greedy_output_is_plain_output(tmp_path, markov, kind, tree, sampling):
     target = markov if kind == "near" else heads.target()
     head = noisy_perfect(tmp_path, markov, 0.2) if kind == "near" else head_of(heads.eagle3(tmp_path), target)
