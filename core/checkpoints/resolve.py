@@ -12,7 +12,7 @@ from core.checkpoints import embedded
 from core.errors import EnvironmentFailure, UserError
 
 Progress = Callable[[str, float | None], None]
-HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "medusa_lm_head.pt", "tokenizer.model"]
+HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "medusa_lm_head.pt", "*.model", "*.tiktoken", "merges.txt", "vocab.txt"]
 HUB_NOT = ["consolidated*", "original/*"]       # the same weights once more, under other names
 
 

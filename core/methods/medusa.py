@@ -18,7 +18,7 @@ from core.checkpoints.formats.sniff import sniff
 from core.errors import UserError
 from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.settings import Setting
-from core.methods.static_tree import PRIOR, StaticTree
+from core.methods.static_tree import TYPICAL_ACCURACY, StaticTree
 from core.models.decoder import Decoder
 from core.models.host_copy import constant
 from core.models.linear import Linear
@@ -119,7 +119,7 @@ class Medusa(Proposer):
         self.aux_layers = (self.last_layer,)
         self.tree: StaticTree | None = None
         if tree in ("auto", "static"):
-            self.tree = StaticTree.best(heads.accuracy or [PRIOR] * heads.count, tree_tokens)
+            self.tree = StaticTree.best(heads.accuracy or [TYPICAL_ACCURACY] * heads.count, tree_tokens)
         elif tree != "chain":
             shape = parse_shape(tree)
             if len(shape) > heads.count:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 # How often a head's guess of rank 0, 1, ... is right, for heads without measured accuracies: a typical shape.
-PRIOR = (0.55, 0.14, 0.07, 0.05, 0.03, 0.02, 0.02, 0.01)
+TYPICAL_ACCURACY = (0.55, 0.14, 0.07, 0.05, 0.03, 0.02, 0.02, 0.01)
 
 
 @dataclass(frozen=True)
