@@ -70,7 +70,7 @@ def test_steps_of_a_round_and_keys(visit, site):
         phases.append(phase)
     drafted = phases.count("draft")
     assert phases[:drafted] == ["draft"] * drafted and phases[drafted] == "verify" and phases[-1] == "settle"
-    assert set(phases[drafted + 1 : -1]) == {"verdict"}
+    assert set(phases[drafted + 1 : -1]) == {"acceptance"}
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     user.at()

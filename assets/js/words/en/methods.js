@@ -176,7 +176,7 @@ export const METHODS_EN = {
         `${some ? "Runs at temperature 0 have the same text, up to ties that rounding decides." : ""}`
       ).trim(),
     greedy: "At temperature 0 nothing is random: every method writes the text of plain decoding, up to ties that rounding decides.",
-    verdict(lanes, n) {
+    conclusion(lanes, n) {
       const best = lanes[0];
       const rest = lanes.slice(1);
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} of plain`);

@@ -58,7 +58,7 @@ export const EN = {
 
   untested: { passed: "another token at its position was accepted", branch: "its branch was not accepted" },
   // Whether a drafted token was accepted and why, the comparison first.
-  verdict(d, chain = byRatio(d)) {
+  acceptance(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
     const accepted = d.verdict === "accepted";
     if (d.u === null) return accepted ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
@@ -66,7 +66,7 @@ export const EN = {
     return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${accepted ? "accepted" : "rejected"}`;
   },
   // The same for a card, where the numbers already have their labels.
-  cardVerdict(d, state, chain = byRatio(d)) {
+  cardAcceptance(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["pending", "waits for the target"];
     if (state === "lit") return ["checked", "p is known, to be decided"];
     if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
@@ -84,7 +84,7 @@ export const EN = {
   tokenLabel(text, kind, d, extra) {
     const name = `${short(text, 40)}: ${EN.kind[kind]}`;
     if (!d) return `${name}, ${extra}`;
-    return `${name}. target p ${probLong(d.p)}, draft q ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${EN.verdict(d)}`;
+    return `${name}. target p ${probLong(d.p)}, draft q ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${EN.acceptance(d)}`;
   },
 
   roundTitle(r, round, final, atLimit) {
@@ -123,7 +123,7 @@ export const EN = {
       );
     }
     if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafted tokens at once`;
-    if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
+    if (s.phase === "acceptance") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.acceptance(round.drafted[s.i])}`;
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · the round ends`;
     if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected token`;

@@ -58,14 +58,14 @@ export const RU = {
   },
 
   untested: { passed: "на его позиции принят другой", branch: "его ветвь не принята" },
-  verdict(d, chain = byRatio(d)) {
+  acceptance(d, chain = byRatio(d)) {
     if (d.verdict === "not_reached") return `не проверен: ${d.untested ? RU.untested[d.untested] : "отклонён один из токенов перед ним"}`;
     const accepted = d.verdict === "accepted";
     if (d.u === null) return accepted ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отклонён";
     if (accepted && certain(d) && chain) return "p ≥ q: принят при любом u";
     return `${compared(d, chain ? "p/q" : "вероятность принятия")}: ${accepted ? "принят" : "отклонён"}`;
   },
-  cardVerdict(d, state, chain = byRatio(d)) {
+  cardAcceptance(d, state, chain = byRatio(d)) {
     if (state === "pending") return ["ждёт", "целевую модель"];
     if (state === "lit") return ["проверен", "p известна, решения ещё нет"];
     if (d.verdict === "not_reached") return ["не проверен", d.untested ? RU.untested[d.untested] : "стоит за отклонённым"];
@@ -83,7 +83,8 @@ export const RU = {
   tokenLabel(text, kind, d, extra) {
     const name = `${short(text, 40)}: ${RU.kind[kind]}`;
     if (!d) return `${name}, ${extra}`;
-    return `${name}. p целевой модели ${probLong(d.p)}, q черновика ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${RU.verdict(d)}`;
+    const u = d.u === null ? "" : `, u ${probLong(d.u)}`;
+    return `${name}. p целевой модели ${probLong(d.p)}, q черновика ${probLong(d.q)}${u}; ${RU.acceptance(d)}`;
   },
 
   roundTitle(r, round, final, atLimit) {
@@ -123,7 +124,7 @@ export const RU = {
       );
     }
     if (s.phase === "verify") return `${head} · один проход целевой модели проверяет сразу все предложенные токены (${round.drafted.length})`;
-    if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text, "«»")}: ${RU.verdict(round.drafted[s.i])}`;
+    if (s.phase === "acceptance") return `${head} · ${quoted(round.drafted[s.i].text, "«»")}: ${RU.acceptance(round.drafted[s.i])}`;
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · конец раунда`;
     if (e.kind === "recovered") return `${head} · вместо отклонённого выбран заново ${quoted(e.text, "«»")}`;

@@ -14,7 +14,7 @@ test("bars: every row splits, the whole sums to 1, the rest carries its own over
     if (!m.hasQ) continue;
     assert.ok(Math.abs(sum("q") - 1) < 1e-4);
     assert.ok(Math.abs(sum("agreed") - table.overlap) < 1e-4, "agreed parts add up to the overlap");
-    for (const r of m.rows) assert.ok(Math.abs(r.agreed + r.owed - r.p) < 1e-9 && Math.abs(r.agreed + r.eager - r.q) < 1e-9);
+    for (const r of m.rows) assert.ok(Math.abs(r.agreed + r.pmore - r.p) < 1e-9 && Math.abs(r.agreed + r.qmore - r.q) < 1e-9);
     if (m.hasResidual) assert.ok(Math.abs(sum("residual") - 1) < 1e-4);
   }
 });
