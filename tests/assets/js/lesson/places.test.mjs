@@ -7,7 +7,7 @@ import { read } from "../data.mjs";
 
 const trace = read("sampled"), { steps, ends } = buildSteps(trace.rounds);
 
-test("the place to predict is open: tested, p below q, and the player stands before the verdict", () => {
+test("the place to predict is open: tested, p below q, and the player stands before its acceptance", () => {
   const at = predictPlace(trace), d = trace.rounds[at.r].drafted[at.i];
   assert.ok(d.verdict !== "not_reached" && d.p < d.q);
   const before = steps[acceptanceStep(steps, at) - 1];
