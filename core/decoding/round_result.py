@@ -48,14 +48,14 @@ class RoundResult:
         # tokens drafted after the end of the output are left out of the record and of every count
         ended = count <= len(self.path)
         shown = [i for i in range(n) if not ended or self.levels[i] <= count]
-        place = {old: new for new, old in enumerate(shown)} | {-1: -1}
+        shown_index = {old: new for new, old in enumerate(shown)} | {-1: -1}
         for i in shown:
             verdict = "accepted" if host["accepted"][i] else "rejected" if host["tested"][i] else "not_reached"
-            round_.drafted.append(Drafted(self.tokens[i], piece(self.tokens[i]), place[self.parents[i]], host["p"][i], host["q"][i],
+            round_.drafted.append(Drafted(self.tokens[i], piece(self.tokens[i]), shown_index[self.parents[i]], host["p"][i], host["q"][i],
                                           None if certain else host["u"][i], host["acceptance_prob"][i], verdict))
         if recorded:
             listed = tables.tables({name[6:]: x for name, x in host.items() if name.startswith("table.")}, self.tokens, self.parents,
                                    host["p"], host["q"], self.at if self.recovered else None, piece)
-            round_.tables = [listed[i] for i in range(n + 1) if not ended or i == 0 or (i - 1 in place and self.levels[i - 1] < count)]
+            round_.tables = [listed[i] for i in range(n + 1) if not ended or i == 0 or (i - 1 in shown_index and self.levels[i - 1] < count)]
             for table in round_.tables:
-                table.after = place[table.after]
+                table.after = shown_index[table.after]

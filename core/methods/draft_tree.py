@@ -12,11 +12,12 @@ from torch import Tensor
 from core.methods.base import Context, Draft, SamplingContext
 from core.methods.chain import scatter_to_vocab
 from core.methods.draft_model import DraftModel
+from core.methods.static_tree import StaticTree
 from core.models.cache import GraphCacheView, KVCache
 from core.models.decoder import Decoder
-from core.models.host_copy import to_device
+from core.models.host_copy import constant, to_device
 from core.sampling import probs, race
-from core.sampling.tree import Tree, fixed
+from core.sampling.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class TreeLevels:
         base = cache.length
         hidden = hidden[0, -1:]
         tokens, dists, logits = [], [], []
-        parents = fixed(self.shape, feed.device)
+        parents = constant(StaticTree.full(self.shape).parents, feed.device)
         for level in range(levels):
             above, size = sum(self.sizes[:level]), self.sizes[level]
             before = None                           # the ids in each parent's prefix

@@ -20,7 +20,7 @@ from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.chain import Chain
 from core.methods.eagle_head import EagleHead
 from core.methods.settings import Setting
-from core.methods.static_tree import PRIOR, StaticTree
+from core.methods.static_tree import TYPICAL_ACCURACY, StaticTree
 from core.models.cache import GraphCacheView, KVCache
 from core.models.host_copy import constant
 from core.models.target import DecoderTarget
@@ -163,7 +163,7 @@ class Eagle(Proposer):
         self.tree, self.nodes, self.top_k = tree, tree_tokens or MOST_NODES, tree_top_k
         self.static: StaticTree | None = None
         if tree == "static":
-            self.static = StaticTree.best([PRIOR] * tree_depth, self.nodes)
+            self.static = StaticTree.best([TYPICAL_ACCURACY] * tree_depth, self.nodes)
         elif tree not in ("chain", "auto"):
             self.static = StaticTree.full(parse_shape(tree))
         rows = head.config.vocab_size if head.token_map is None else head.token_map.shape[0]

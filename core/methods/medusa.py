@@ -18,7 +18,7 @@ from core.checkpoints.formats.sniff import sniff
 from core.errors import UserError
 from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.settings import Setting
-from core.methods.static_tree import PRIOR, StaticTree
+from core.methods.static_tree import TYPICAL_ACCURACY, StaticTree
 from core.models.decoder import Decoder
 from core.models.host_copy import constant
 from core.models.linear import Linear
@@ -145,7 +145,7 @@ class Medusa(Proposer):
         self.hidden: Tensor | None = None           # [H], of the last token in the target's cache
 
     def _best(self, nodes: int) -> StaticTree:
-        return StaticTree.best(self.heads.accuracy or [PRIOR] * self.heads.count, nodes)
+        return StaticTree.best(self.heads.accuracy or [TYPICAL_ACCURACY] * self.heads.count, nodes)
 
     @classmethod
     def build(cls, pair: Pair, **settings) -> Medusa:

@@ -23,7 +23,7 @@ class NgramIndex:
 
     def __init__(self, low: int, high: int, recent: bool) -> None:
         self.low, self.high, self.recent = low, high, recent
-        self.places: dict[tuple[int, ...], int] = {}
+        self.positions: dict[tuple[int, ...], int] = {}
         self.read = 0       # tokens entered so far
 
     def extend(self, tokens: list[int]) -> None:
@@ -31,16 +31,16 @@ class NgramIndex:
         for end in range(max(self.read, 1), len(tokens)):
             for n in range(self.low, min(self.high, end) + 1):
                 key = tuple(tokens[end - n:end])
-                if self.recent or key not in self.places:
-                    self.places[key] = end
+                if self.recent or key not in self.positions:
+                    self.positions[key] = end
         self.read = len(tokens)
 
     def find(self, tokens: list[int]) -> int | None:
         """The position after an earlier occurrence of the longest known n-gram at the end of `tokens`; None if there is none."""
         for n in range(min(self.high, len(tokens)), self.low - 1, -1):
-            place = self.places.get(tuple(tokens[-n:]))
-            if place is not None:
-                return place
+            position = self.positions.get(tuple(tokens[-n:]))
+            if position is not None:
+                return position
         return None
 
 
@@ -83,8 +83,8 @@ class PromptLookup(Proposer):
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         tokens = ctx.tokens
-        place = self.finds(tokens)
-        if place is None:
+        position = self.finds(tokens)
+        if position is None:
             return None
-        period = len(tokens) - place
-        return Draft(to_device([tokens[place + i % period] for i in range(k)], ctx.device))
+        period = len(tokens) - position
+        return Draft(to_device([tokens[position + i % period] for i in range(k)], ctx.device))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 # How often a head's guess of rank 0, 1, ... is right, for heads without measured accuracies: a typical shape.
-PRIOR = (0.55, 0.14, 0.07, 0.05, 0.03, 0.02, 0.02, 0.01)
+TYPICAL_ACCURACY = (0.55, 0.14, 0.07, 0.05, 0.03, 0.02, 0.02, 0.01)
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class StaticTree:
             chosen.append(best)
             paths.append((best, -value))
         chosen.sort(key=lambda path: (len(path), path))
-        place = {path: i for i, path in enumerate(chosen)} | {(): -1}
-        return cls(tuple(place[path[:-1]] for path in chosen), tuple(path[-1] for path in chosen))
+        index = {path: i for i, path in enumerate(chosen)} | {(): -1}
+        return cls(tuple(index[path[:-1]] for path in chosen), tuple(path[-1] for path in chosen))
 
     @cached_property
     def depths(self) -> tuple[int, ...]:

@@ -17,12 +17,12 @@ from core.models.target import Target
 if TYPE_CHECKING:
     from core.checkpoints.load import Pair
 
-DEEPEST = 6         # longest context that is counted, in tokens
+LONGEST_CONTEXT = 6         # longest context that is counted, in tokens
 REMEMBERED = 16384  # tokens of earlier outputs kept for each target; the oldest output is dropped first
 
 
 class Counts:
-    """For each context of 1 to DEEPEST tokens, how often each token followed it."""
+    """For each context of 1 to LONGEST_CONTEXT tokens, how often each token followed it."""
 
     def __init__(self) -> None:
         self.after: dict[tuple[int, ...], dict[int, int]] = {}
@@ -30,7 +30,7 @@ class Counts:
     def add(self, tokens: list[int], start: int = 0, by: int = 1) -> None:
         """Count tokens[start:], each after its own contexts; by = -1 takes the counts back."""
         for end in range(max(start, 1), len(tokens)):
-            for n in range(1, min(DEEPEST, end) + 1):
+            for n in range(1, min(LONGEST_CONTEXT, end) + 1):
                 key = tuple(tokens[end - n:end])
                 row = self.after.setdefault(key, {})
                 row[tokens[end]] = row.get(tokens[end], 0) + by
@@ -97,15 +97,15 @@ class Suffix(Proposer):
     def propose(self, ctx: Context, k: int) -> Draft | None:
         self.own.add(ctx.tokens, self.read)
         self.read = len(ctx.tokens)
-        text, estimate = ctx.tokens[-DEEPEST:], 1.0
+        text, estimate = ctx.tokens[-LONGEST_CONTEXT:], 1.0
         with self.earlier.lock:
             for _ in range(k):
-                token, share = self.likeliest(text[-DEEPEST:])
+                token, share = self.likeliest(text[-LONGEST_CONTEXT:])
                 estimate *= share
                 if token is None or estimate < self.least:
                     break
                 text.append(token)
-        drafted = text[min(DEEPEST, len(ctx.tokens)):]
+        drafted = text[min(LONGEST_CONTEXT, len(ctx.tokens)):]
         return Draft(to_device(drafted, ctx.device)) if drafted else None
 
     def likeliest(self, context: list[int]) -> tuple[int | None, float]:

@@ -51,7 +51,7 @@ def _against_transformers(pair: Pair, folder: Any, ids: list[int]) -> dict[str, 
     def ours() -> None:
         list(Decoding(pair.target, Proposer(), ids, Options(NEW_TOKENS, ignore_eos=True, record=False), pair.text))
 
-    mine, other = _interleaved(ours, generate)
+    mine, other = _median_seconds(ours, generate)
     return {"plain_tokens_per_s": NEW_TOKENS / mine, "transformers_tokens_per_s": NEW_TOKENS / other, "plain_over_transformers": other / mine}
 
 
@@ -62,7 +62,7 @@ def _recorder(pair: Pair, ids: list[int]) -> dict[str, Any]:
     def run(record: bool) -> Callable[[], None]:
         return lambda: list(Decoding(pair.target, method.proposer(pair), ids, Options(NEW_TOKENS, ignore_eos=True, record=record), pair.text))
 
-    on, off = _interleaved(run(True), run(False), REPEATS + 2)
+    on, off = _median_seconds(run(True), run(False), REPEATS + 2)
     return {"recorder_method": method.name, "recorder_share": on / off - 1, "peak_memory_bytes": memory.bytes()}
 
 
@@ -80,11 +80,11 @@ def _captured(pair: Pair, ids: list[int]) -> dict[str, Any]:
 
         return act
 
-    on, off = _interleaved(run(True), run(False), REPEATS + 2)
+    on, off = _median_seconds(run(True), run(False), REPEATS + 2)
     return {"captured_method": method.name, "captured_over_direct": on / rounds[True] / (off / rounds[False])}
 
 
-def _interleaved(a: Callable[[], Any], b: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, float]:
+def _median_seconds(a: Callable[[], Any], b: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, float]:
     """Median seconds of a and of b, run in turns after a warm-up of both."""
     times: tuple[list[float], list[float]] = ([], [])
     for n in range(repeats + 1):

@@ -79,7 +79,7 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
     if stray:
         raise UserError(f"--{min(stray).replace('_', '-')} has no meaning for {', '.join(names)}.")
     work = Work(pair, request, (registry.get("plain"), *chosen))
-    runs, last = _interleaved(work, ("plain", *(m.name for m in chosen)), repeats, report)
+    runs, last = _runs_in_turns(work, ("plain", *(m.name for m in chosen)), repeats, report)
     one_text = request.options.sampling.greedy or request.options.verify == "coupled"      # all methods should write the same text
     results = []
     for method in chosen:
@@ -91,7 +91,7 @@ def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3
             "results": results, "plain": asdict(_median(runs["plain"])), "repeats": repeats}
 
 
-def _interleaved(work: Work, names: Sequence[str], repeats: int,
+def _runs_in_turns(work: Work, names: Sequence[str], repeats: int,
                  report: Callable[[str], None]) -> tuple[dict[str, list[Totals]], dict[str, Output]]:
     """Totals of every repeat and the last output, by method. The methods take turns, so that a busy moment of the machine affects all."""
     for name in names:

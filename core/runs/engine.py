@@ -109,8 +109,7 @@ class Engine:
         self._costs["plain"] = costs.measure(pair.target, registry.get("plain").proposer(pair))
         return pair
 
-    def _report(self, message: str, share: float | None) -> None:
-        phase = "downloading" if "fetch" in message.lower() or "download" in message.lower() else "loading"
+    def _report(self, message: str, share: float | None, phase: str = "loading") -> None:
         self._state = EngineState(phase, share, message)
 
     def calibration(self, redo: bool = False) -> dict[str, Any]:

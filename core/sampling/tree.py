@@ -8,7 +8,6 @@ from torch import Tensor
 
 from core.errors import UserError
 from core.models.decoder import PassShape
-from core.models.host_copy import constant
 
 
 @dataclass
@@ -59,14 +58,3 @@ def parse_shape(text: str) -> tuple[int, ...]:
     if nodes > 128:
         raise UserError(f"--tree {text} has {nodes} nodes; at most 128 fit one pass.", "shape_big", setting="tree", n=nodes, most=128)
     return shape
-
-
-def fixed(shape: tuple[int, ...], device: torch.device) -> Tensor:
-    """Parents [N] int64 of the full tree in which every node of depth d (0 = root) has shape[d] children, level by level."""
-    parents, level, start = [], [-1], 0
-    for branches in shape:
-        below = [p for p in level for _ in range(branches)]
-        parents += below
-        level = list(range(start, start + len(below)))
-        start += len(below)
-    return constant(tuple(parents), torch.device(device))

@@ -35,8 +35,8 @@ class Texts:
         self.caches, self.device = caches, device
         self.training = [(c, i) for c, cache in enumerate(caches) for i in range(cache.done) if not held_out[c][i]]
         self.held_out = [(c, i) for c, cache in enumerate(caches) for i in range(cache.done) if held_out[c][i]]
-        place = torch.searchsorted(token_ids, caches[0].token_ids).clamp(max=len(token_ids) - 1)
-        self.remap = torch.where(token_ids[place] == caches[0].token_ids, place, -1)      # row in the caches -> row of the draft's head, -1 = none
+        row = torch.searchsorted(token_ids, caches[0].token_ids).clamp(max=len(token_ids) - 1)
+        self.remap = torch.where(token_ids[row] == caches[0].token_ids, row, -1)      # row in the caches -> row of the draft's head, -1 = none
 
     def batch(self, which: Sequence[tuple[int, int]]) -> Batch:
         """which: (cache, text) of each text."""

@@ -30,7 +30,7 @@ STEPS = 3           # steps that are trained
 STEP_WEIGHT = 0.8   # weight of a step's loss, relative to the step before, since later steps are reached less often
 
 
-class EagleHead(nn.Module):
+class EagleModule(nn.Module):
     """The tensors of the published file, with q, k, v and gate, up separate as there. H hidden size, T number of aux layers, D head size.
 
     A few entries of a target's hidden states are thousands of times larger than the rest, and any step on `fc` would be far too large for
@@ -113,7 +113,7 @@ class EagleObjective(nn.Module):
 
     depth = DEPTH
 
-    def __init__(self, head: EagleHead, token_ids: Tensor, target: Decoder, aux_layers: list[int], cached: list[int]) -> None:
+    def __init__(self, head: EagleModule, token_ids: Tensor, target: Decoder, aux_layers: list[int], cached: list[int]) -> None:
         """aux_layers: the layers whose inputs the head reads; cached: the layers of the batches' hidden states, in their order."""
         super().__init__()
         self.head, self.token_ids, self.target_embed, self.aux_layers = head, token_ids.to(target.device), target.embed.detach(), aux_layers

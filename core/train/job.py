@@ -113,7 +113,7 @@ def _prepare(args: argparse.Namespace) -> Plan:
     return Plan(args, target, text, Texts(caches, held, token_ids, device), token_ids, [*aux_layers, target.config.num_layers], facts)
 
 
-def _quiet(message: str, share: float | None) -> None:
+def _quiet(message: str, share: float | None, phase: str = "loading") -> None:
     """No progress messages: loading is short, compared with training."""
 
 

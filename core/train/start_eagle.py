@@ -23,7 +23,7 @@ from torch import Tensor
 
 from core.models.decoder import Decoder, Layer
 from core.train.batches import Batch
-from core.train.eagle import STEP_WEIGHT, STEPS, EagleHead
+from core.train.eagle import STEP_WEIGHT, STEPS, EagleModule
 from core.train.start import copy_layer, narrow_config, neuron_order
 
 SELF_SHARE = 2 / 3                  # share of the heads that attend only to their own position
@@ -35,10 +35,10 @@ ROUNDS = 3                          # of fitting M, each on rollouts with the la
 
 
 @torch.no_grad()
-def eagle_from_target(target: Decoder, columns: Sequence[int], neurons: int, token_ids: Tensor, batches: Sequence[Batch]) -> EagleHead:
+def eagle_from_target(target: Decoder, columns: Sequence[int], neurons: int, token_ids: Tensor, batches: Sequence[Batch]) -> EagleModule:
     """columns: which of the batches' hidden states are those of the aux layers. batches: the texts that everything is fitted on."""
     c = dataclasses.replace(narrow_config(target.config, 1, neurons), num_kv_heads=target.config.num_heads)
-    head = EagleHead(c, len(columns), len(token_ids)).to(target.device)
+    head = EagleModule(c, len(columns), len(token_ids)).to(target.device)
     last = torch.cat([b.hidden_states[b.counts][:, -1] for b in batches[:4]])
     _copy_last_layer(head, target, last, COPIED / float(last.float().pow(2).mean(-1).sqrt().mean()))
     fc, scale = _fit_states(columns, batches)
@@ -55,7 +55,7 @@ def eagle_from_target(target: Decoder, columns: Sequence[int], neurons: int, tok
     return head
 
 
-def _copy_last_layer(head: EagleHead, target: Decoder, sample: Tensor, size: float) -> None:
+def _copy_last_layer(head: EagleModule, target: Decoder, sample: Tensor, size: float) -> None:
     """Copy the target's last layer into the head's state half. sample [n, H]: to rank MLP neurons; size: scale of what it adds."""
     c, old = target.config, target.layers[-1]
     new = Layer(narrow_config(c, 1, head.config.intermediate_size), device=target.device)
@@ -97,7 +97,7 @@ def _fit_states(columns: Sequence[int], batches: Sequence[Batch]) -> tuple[Tenso
     return _solve(gram * scale[:, None] * scale, scale[:, None] * wanted).T.float(), scale.float()
 
 
-def _fit_guess(head: EagleHead, embed: Tensor, columns: Sequence[int], batches: Sequence[Batch], matrix: Tensor | None) -> tuple[Tensor, Tensor]:
+def _fit_guess(head: EagleModule, embed: Tensor, columns: Sequence[int], batches: Sequence[Batch], matrix: Tensor | None) -> tuple[Tensor, Tensor]:
     """(M [H, 2H], second moments [2H, 2H] of its inputs). matrix: the M for the rollouts; None: fit on the target's hidden states alone."""
     gram = wanted = 0.0
     for b in batches:
@@ -123,7 +123,7 @@ def _constant(embed: Tensor, batches: Sequence[Batch]) -> Tensor:
     return _solve(gram, ones).float()
 
 
-def _self_heads(head: EagleHead, added: Tensor, moments: Tensor, constant: Tensor) -> None:
+def _self_heads(head: EagleModule, added: Tensor, moments: Tensor, constant: Tensor) -> None:
     """Let the first heads attend only to their own position and add `added` [H, 2H] times the normed input, in the best low-rank factors."""
     c = head.config
     n, h, d = round(c.num_heads * SELF_SHARE), c.hidden_size, c.head_dim

@@ -1,7 +1,5 @@
 """Model text and visitor text are hostile text: shown literally wherever text is shown, never run, the page stays whole."""
 
-import pytest
-
 from tests.browser.folders import HOSTILE
 from tests.spec_ui.fake_engine import FakeEngine
 
@@ -25,19 +23,17 @@ SHOWN = {
     "space": "␣␣␣",
     "none": "∅",
 }
-# One visit for several texts: each is a live run of its own.
-GROUPS = [list(HOSTILE)[i::3] for i in range(3)]
 RUN = """([ask]) => document.querySelector('#player .ss-prompt')?.textContent.includes(ask)
   && document.querySelector('.ss-caption').textContent.startsWith('Live run')
   && document.querySelector('#player .ss-mount').dataset.complete === 'plain'"""
 
 
-@pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
-def test_tokens_and_tables_show_it_literally(visit, serve, names):
+def test_tokens_and_tables_show_it_literally(visit, serve):
+    """One visit for all texts: each is a live run of its own."""
     site = serve()
     user = visit(site, viewport={"width": 360, "height": 740})
     page = user.page
-    for name in names:
+    for name in HOSTILE:
         site.engine.texts = [HOSTILE[name]]
         page.locator("#max-new input[type=number]").fill("6" if name == "long" else "12")  # each table of a long text is 100 KB
         page.locator("#prompt textarea").fill((f"ask {name} " + HOSTILE[name])[:4000])

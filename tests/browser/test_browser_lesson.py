@@ -140,17 +140,6 @@ def test_everybody_draws_with_a_seed_of_their_own(visit, site):
     assert len(seen) == 2
 
 
-def test_the_first_thing_asked_works_right_after_the_tab_was_clicked(visit, site):
-    user = visit(site)
-    page = user.page
-    page.locator('.ss-tabs [data-tab-id="lesson"]').click()
-    page.wait_for_selector(f'{CARD}[data-open="1"]')
-    for _ in range(6):
-        page.keyboard.press("ArrowRight")
-        user.drawn()
-    done(user, "pass")
-
-
 def test_the_way_to_what_a_step_asks_for(visit, site):
     """By keyboard: the button in the card brings its control into sight and the focus to it; that alone does not do the step."""
     user = begin(visit, site, 1, viewport={"width": 360, "height": 740})
@@ -222,19 +211,28 @@ def test_a_lesson_without_recordings_says_so(visit):
     user.page.get_by_text("no recorded runs on this server").wait_for(state="visible")
 
 
-@pytest.mark.parametrize("lang", ["en", "ru"])
-def test_the_lesson_fits_any_width(visit, site, lang):
-    user = begin(visit, site, 7, f"&lang={lang}", viewport={"width": 320, "height": 740})
-    user.wait("() => document.querySelectorAll('#lesson .ss-distrow').length > 2")
-    for width in (320, 360, 1280):
-        user.resize(width)
-        assert not user.sideways(), width
+def test_the_lesson_fits_any_width(visit, site):
+    user = begin(visit, site, 7, viewport={"width": 320, "height": 740})
+    for lang in ("en", "ru"):
+        user.page.evaluate("lang => window.Specscope.setLanguage(lang)", lang)
+        user.page.wait_for_selector(f'html[lang="{lang}"] {CARD}[data-open="7"]')
+        user.wait("() => document.querySelectorAll('#lesson .ss-distrow').length > 2")
+        for width in (320, 360, 1280):
+            user.resize(width)
+            assert not user.sideways(), (lang, width)
 
 
-def test_printing_leaves_the_text_and_the_round(visit, site):
+def test_printing_leaves_text_and_round_and_a_click_on_the_tab_begins_the_lesson(visit, site):
     user = visit(site)
     user.page.emulate_media(media="print")
     for hidden in (".ss-aside", ".ss-transport", ".ss-share", "#theme", ".ss-intro .ss-sharerow"):
         assert not user.page.locator(hidden).first.is_visible(), hidden
     for shown in ("#player .ss-text", "#player .ss-cards", "#player .ss-bars", "#player .ss-stats", "#player .ss-race", "#player .ss-prompt"):
         assert user.page.locator(shown).is_visible(), shown
+    user.page.emulate_media(media="screen")
+    user.page.locator('.ss-tabs [data-tab-id="lesson"]').click()
+    user.page.wait_for_selector(f'{CARD}[data-open="1"]')
+    for _ in range(6):
+        user.page.keyboard.press("ArrowRight")
+        user.drawn()
+    done(user, "pass")

@@ -69,7 +69,7 @@ def test_closing_the_tab_ends_the_run(visit, serve):
     assert engine.finished == 0
 
 
-def test_a_blank_prompt_is_refused_in_words(visit, serve):
+def test_a_blank_prompt_is_refused_in_words_and_a_failure_is_one_sentence(visit, serve):
     site = serve()
     user = visit(site)
     user.page.locator("#prompt textarea").fill("   ")
@@ -84,6 +84,17 @@ def test_a_blank_prompt_is_refused_in_words(visit, serve):
     user.says("#notice", "Seed must be")
     assert site.engine.requests == []
     assert user.page.locator("#notice .ss-notice").get_attribute("role") == "alert"
+    user.page.locator("#seed input").fill("3")
+    long = "This prompt is longer than the model's context of 2048 tokens."
+    for fail, said in (
+        (UserError(long), long),
+        (EnvironmentFailure("The machine ran out of memory."), "The machine ran out of memory."),
+        (RuntimeError("secret detail"), "The run failed on the server"),
+    ):
+        site.engine.fail = fail
+        user.page.locator("#run").click()
+        user.says("#notice", said)
+        assert "secret" not in user.page.inner_text("body") and "Traceback" not in user.page.inner_text("body")
 
 
 def test_run_before_the_model_is_ready(visit, serve):
@@ -112,24 +123,9 @@ def test_the_page_stops_asking_once_the_model_is_there(visit, serve):
     assert len(user.requests) - polls <= 1
 
 
-def test_a_failure_is_one_sentence(visit, serve):
-    engine = FakeEngine()
-    user = visit(serve(engine=engine))
-    long = "This prompt is longer than the model's context of 2048 tokens."
-    for fail, said in (
-        (UserError(long), long),
-        (EnvironmentFailure("The machine ran out of memory."), "The machine ran out of memory."),
-        (RuntimeError("secret detail"), "The run failed on the server"),
-    ):
-        engine.fail = fail
-        user.page.locator("#run").click()
-        user.says("#notice", said)
-        assert "secret" not in user.page.inner_text("body") and "Traceback" not in user.page.inner_text("body")
-
-
-@pytest.mark.parametrize("visitors", [4, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("visitors", [3, pytest.param(30, marks=pytest.mark.long)])
 def test_many_visitors_press_run_at_once(visit, serve, visitors):
-    """In the normal suite four with short runs; thirty with -m long."""
+    """In the normal suite three with short runs; thirty with -m long."""
     engine = FakeEngine(pace=0.001)
     site = serve(engine=engine)
     users = [visit(site) for _ in range(visitors)]

@@ -77,11 +77,11 @@ def test_presets_and_three_to_six_tokens(user):
 
 def test_the_right_rule_lands_on_p_and_broken_ones_leave_it(user):
     assert draw(user, "right", 100_000)["inside"] == "yes"
-    assert "nothing but chance" in user.text(f"{ROOT} .ss-verdict") or "forty" in user.text(f"{ROOT} .ss-verdict")
+    assert "nothing but chance" in user.text(f"{ROOT} .ss-conclusion") or "forty" in user.text(f"{ROOT} .ss-conclusion")
     for rule in ("greedy", "target", "threshold"):
         got = draw(user, rule, 10_000)
         assert got["inside"] == "no" and got["rule"] == rule
-        assert "this is not p" in user.text(f"{ROOT} .ss-verdict") and "too" in user.text(f"{ROOT} .ss-verdict")
+        assert "this is not p" in user.text(f"{ROOT} .ss-conclusion") and "too" in user.text(f"{ROOT} .ss-conclusion")
         assert user.page.locator(f"{ROOT} .ss-historow[data-off=yes]").count() > 0
         assert user.text(f"{ROOT} .ss-rulewhy").startswith("Broken:")
     assert "never below" in user.page.locator(f"{ROOT} .ss-dice .ss-chart").first.text_content()
@@ -132,7 +132,7 @@ def test_a_real_position(user):
     page.locator(f"{panel} .ss-dice input[value='threshold']").check(force=True)
     page.locator(f"{panel} .ss-go").click()
     user.wait("() => document.querySelector('#lossless .ss-panel[data-round] .ss-dice').dataset.n === '10000'")
-    assert "runs of draws from p give" in page.locator(f"{panel} .ss-verdict").inner_text()
+    assert "runs of draws from p give" in page.locator(f"{panel} .ss-conclusion").inner_text()
     page.locator(f"{panel} fieldset input[value='list-draft']").check(force=True)
     user.wait("() => document.querySelector('#lossless .ss-panel[data-round] p[role=status]').textContent.startsWith('Temperature 0')")
 

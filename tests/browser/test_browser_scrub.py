@@ -65,7 +65,7 @@ def test_walking_playing_and_what_if_ask_the_server_for_nothing(user):
     page.locator("#player .ss-play").click()
     user.wait("() => Number(document.querySelector('#player .ss-mount').dataset.round) > 5")
     page.locator("#player .ss-play").click()
-    page.evaluate("() => { const p = window.Specscope.players[0]; p.go(p.steps.findIndex((s) => s.phase === 'verdict')); }")
+    page.evaluate("() => { const p = window.Specscope.players[0]; p.go(p.steps.findIndex((s) => s.phase === 'acceptance')); }")
     page.locator("#player .ss-whatifpanel summary").click()
     page.wait_for_selector("#player .ss-distbar")
     page.locator("#player .ss-u").fill("0.9")

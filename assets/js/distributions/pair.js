@@ -53,7 +53,7 @@ function makeSlider(root, rail, now, move) {
 
 // The bar of p or of q for one token. slider: {now, move}, or null where the bar only shows.
 function createBar(which, slider) {
-  const parts = [piece("agreed"), piece(which === "p" ? "owed" : "eager")], number = el("span", { class: "ss-num" });
+  const parts = [piece("agreed"), piece(which === "p" ? "pmore" : "qmore")], number = el("span", { class: "ss-num" });
   const rail = el("span", { class: "ss-rail" }, ...parts, slider && el("b", { class: "ss-grip" }));
   const role = slider ? { role: "slider", tabindex: "0", "aria-valuemin": 0, "aria-valuemax": 100 } : {};
   const root = el("div", { class: `ss-distbar ss-${which}`, ...role }, rail, number);

@@ -24,7 +24,7 @@ export function createRow(words) {
   const pair = el("td", { class: "ss-pair" });
   const residual = el("td", { class: "ss-rescell" });
   const tr = el("tr");
-  const p = createBar("p", ["agreed", "owed"]), q = createBar("q", ["agreed", "eager", "qonly"]), r = createBar("r", ["residual"]);
+  const p = createBar("p", ["agreed", "pmore"]), q = createBar("q", ["agreed", "qmore", "qonly"]), r = createBar("r", ["residual"]);
   const pin = el("i", { class: "ss-pin", "data-label": words.pin }), rail = el("span", { class: "ss-pinrail" }, pin);
   const drawn = el("b", { class: "ss-drawn" }, "↻ ", el("span", { class: "ss-vh", text: words.drawn }));
   const free = el("b", { class: "ss-drawn ss-free" }, "★ ", el("span", { text: words.drawn }));
@@ -40,8 +40,8 @@ export function createRow(words) {
       title: row.others ? null : visible(row.text).slice(0, 400),
     });
     say(name, row.others ? words.others : short(row.text, 16));
-    p.fill(hideP ? [] : [row.agreed, row.owed], scale, hideP ? "p ?" : `${prob(row.p)} p`, row.isDrawn && !hasResidual ? free : null);
-    if (hasQ) q.fill(hideP ? [0, 0, row.q] : [row.agreed, row.eager], scale, `${prob(row.q)} q`);
+    p.fill(hideP ? [] : [row.agreed, row.pmore], scale, hideP ? "p ?" : `${prob(row.p)} p`, row.isDrawn && !hasResidual ? free : null);
+    if (hasQ) q.fill(hideP ? [0, 0, row.q] : [row.agreed, row.qmore], scale, `${prob(row.q)} q`);
     if (pinned) {
       set(pin, { "data-kind": token.verdict });
       pin.style.left = width(at, scale);

@@ -1,5 +1,5 @@
-// The table of a position as rows: which tokens are listed, and for each what p and q agree on, what p has over q ("owed") and q over p
-// ("eager").
+// The table of a position as rows: which tokens are listed, and for each what p and q agree on, what p has over q ("pmore") and q over p
+// ("qmore").
 import { finite } from "../trace/trace.js";
 
 // drafted: id of the token drafted here, or null. drawn: id of the token then drawn here, or null. At most `limit` tokens are listed by name.
@@ -41,8 +41,8 @@ export function barRows(table, { drafted = null, drawn = null, limit = 6 } = {})
 }
 
 function split(row, agreed) {
-  if (agreed === null) return { ...row, agreed: row.p, owed: 0, eager: 0 };
-  return { ...row, agreed, owed: Math.max(0, row.p - agreed), eager: Math.max(0, row.q - agreed) };
+  if (agreed === null) return { ...row, agreed: row.p, pmore: 0, qmore: 0 };
+  return { ...row, agreed, pmore: Math.max(0, row.p - agreed), qmore: Math.max(0, row.q - agreed) };
 }
 
 // Whether u was compared with p/q itself. It is in a chain, but not for a later sibling in a tree, nor under block verification. The numbers

@@ -1,4 +1,4 @@
-// The seam between Gradio and the tabs that explain: what the server knows comes in as props, one event goes out (measure this machine).
+// Connects Gradio with the tabs that explain: what the server knows comes in as props, one event goes out (measure this machine).
 import { mountFaster } from "../faster/tab.js";
 import { mountLossless } from "../lossless/tab.js";
 import { mountMethods } from "../methods/tab.js";

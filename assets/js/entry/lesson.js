@@ -1,4 +1,4 @@
-// The seam between Gradio and the lesson: recordings go in, nothing comes out. The reader's progress is in the address.
+// Connects Gradio with the lesson: recordings go in, nothing comes out. The reader's progress is in the address.
 import { openTab } from "../page/tabs.js";
 import { mountLesson } from "../lesson/tab.js";
 import { address, present } from "./address.js";

@@ -1,4 +1,4 @@
-// The seam between Gradio and the settings of a method. The value that goes back holds only those that were changed.
+// Connects Gradio with the settings of a method. The value that goes back holds only those that were changed.
 import { players } from "../page/players.js";
 import { parseJson } from "../trace/trace.js";
 import { settingsOf } from "../watch/recordings.js";

@@ -1,4 +1,4 @@
-// The seam between Gradio and the player of the Watch tab. The component's value is the text of a trace; nothing here calls the server.
+// Connects Gradio with the player of the Watch tab. The component's value is the text of a trace; nothing here calls the server.
 import { players } from "../page/players.js";
 import { openTab } from "../page/tabs.js";
 import { mount } from "../watch/player.js";

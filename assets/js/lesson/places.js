@@ -1,5 +1,5 @@
 // Where the steps of the lesson open in a recorded run, so that nobody has to search. Pure functions. A place is {r, i}: round and drafted token.
-import { settleIndex, tableFor, verdictOrder } from "../trace/steps.js";
+import { settleIndex, tableFor, testedOrder } from "../trace/steps.js";
 import { ceiling, dragsTo, sandbox, summary } from "../whatif/sandbox.js";
 
 export const AGREED = 0.95;   // the overlap that the step "agree" asks for
@@ -17,7 +17,7 @@ const lowest = (scored) => scored.reduce((best, x) => (!best || x.score < best.s
 // the tested tokens of its round.
 export function predictPlace(trace) {
   const scored = trace.rounds.flatMap((round, r) =>
-    verdictOrder(round).flatMap((i, k) => {
+    testedOrder(round).flatMap((i, k) => {
       const d = round.drafted[i];
       return doubtful(d) ? [{ r, i, k, score: Math.abs(d.p / d.q - 0.55) - (k > 0 ? 0.15 : 0) - (r > 1 ? 0.05 : 0) }] : [];
     }),
@@ -49,7 +49,7 @@ export function goodPlace(id, trace) {
 }
 
 // The index of the step at which the token of a place is tested.
-export const verdictStep = (steps, place) => steps.findIndex((s) => s.r === place.r && s.phase === "verdict" && s.i === place.i);
+export const acceptanceStep = (steps, place) => steps.findIndex((s) => s.r === place.r && s.phase === "acceptance" && s.i === place.i);
 
 // The token that a step is about, or null. The player then stands where it is tested (for "predict" just before).
 export function openingPlace(id, trace) {
@@ -74,7 +74,7 @@ export function openingStep(id, trace, steps, ends, place = openingPlace(id, tra
     const r = find((round) => round.drafted.length > 1);
     return r > 0 ? ends[r - 1] + 1 : 0;
   }
-  if (place) return verdictStep(steps, place) - (id === "predict" ? 1 : 0);
+  if (place) return acceptanceStep(steps, place) - (id === "predict" ? 1 : 0);
   const r = BESIDE[id] ? find(BESIDE[id]) : -1;
   return r >= 0 ? ends[r] : ends[Math.min(1, ends.length - 1)];
 }

@@ -27,7 +27,7 @@ export const LESSON = [
     id: "pass",
     control: ".ss-forward",
     needs: (trace) => anyDraft(trace, () => true),
-    done: ({ step }) => step.phase === "verify" || step.phase === "verdict",
+    done: ({ step }) => step.phase === "verify" || step.phase === "acceptance",
   },
   { id: "predict", needs: (trace) => chainSampled(trace) && predictPlace(trace) !== null, done: ({ answer }) => answer !== null },
   {

@@ -4,7 +4,7 @@ import { presenting } from "../page/present.js";
 import { cleanRuns, loadRun, runText } from "../trace/runs.js";
 import { mount } from "../watch/player.js";
 import { createCard } from "./card.js";
-import { openingPlace, openingStep, predictPlace, verdictStep } from "./places.js";
+import { openingPlace, openingStep, predictPlace, acceptanceStep } from "./places.js";
 import { createPredict, createQuiz } from "./questions.js";
 import { foundIn, isDone, LESSON, QUIZ, withDone, withoutDone } from "./steps.js";
 
@@ -143,7 +143,7 @@ class Lesson {
     const answered = () => {
       this.#answer = "given";
       this.#veil(false);
-      this.player.go(verdictStep(this.player.steps, place));
+      this.player.go(acceptanceStep(this.player.steps, place));
       this.#check();
     };
     this.card.question.append(createPredict(this.words.predict, d, answered));

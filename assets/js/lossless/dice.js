@@ -62,7 +62,7 @@ class Dice {
     this.glossary = words.glossary;
     this.brokenNote = brokenNote;
     this.why = el("p", { class: "ss-rulewhy", "aria-live": "polite" });
-    this.sentence = el("p", { class: "ss-verdict", role: "status" });
+    this.sentence = el("p", { class: "ss-conclusion", role: "status" });
     const act = { restart: () => this.#restart(), sayGo: () => this.#sayGo(), press: () => (this.#frame ? this.stop() : this.#start()) };
     this.controls = createControls(w, this.#state, act);
     this.histogram = createHistogram(w);
@@ -149,7 +149,7 @@ class Dice {
     this.root.dataset.rule = rule;
     this.root.dataset.inside = d <= band[1] ? "yes" : "no";
     if (this.#frame) return;
-    say(this.sentence, this.words.verdict({ rule, n, d, band, wrong: distance(exact, p), token: names[worst], off: off[worst] }));
+    say(this.sentence, this.words.conclusion({ rule, n, d, band, wrong: distance(exact, p), token: names[worst], off: off[worst] }));
   }
 }
 

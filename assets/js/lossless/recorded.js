@@ -46,10 +46,10 @@ function createPlaceChooser(w, pick) {
       tokens.querySelector('[aria-pressed="true"]').focus();
     };
     const attrs = { class: "ss-tokenbtn", "data-kind": d.verdict, "aria-pressed": String(pressed), tabindex: pressed ? "0" : "-1" };
-    const label = w.positionLabel(short(d.text, 40), w.verdict[d.verdict]);
+    const label = w.positionLabel(short(d.text, 40), w.acceptance[d.verdict]);
     return el("button", { type: "button", ...attrs, "aria-label": label, onclick: choose },
       el("code", { text: short(d.text, 14), dir: "auto" }),
-      el("small", { text: w.verdict[d.verdict] }),
+      el("small", { text: w.acceptance[d.verdict] }),
     );
   }
   function open(next) {

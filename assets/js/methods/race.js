@@ -142,7 +142,7 @@ class Race {
   #sayResult({ tokens, lanes: shown }) {
     const { w, words } = this, slow = shown.filter((x) => x.entry && words.slower(x.entry));
     const rates = shown.map((x) => ({ name: x.lane.name, rate: laneRate(x.lane), ratio: x.plain ? null : x.ratio }));
-    say(this.result, rates.length ? w.verdict(rates.sort((a, b) => b.rate - a.rate), tokens) : "");
+    say(this.result, rates.length ? w.conclusion(rates.sort((a, b) => b.rate - a.rate), tokens) : "");
     this.slower.replaceChildren(...slow.map((x) => el("p", { class: "ss-slowwords", text: w.because(x.lane.name, words.slower(x.entry)) })));
   }
 }

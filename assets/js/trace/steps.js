@@ -22,7 +22,7 @@ export function decider(round) {
 }
 
 // Indices of the tested tokens in the order in which they are tested: left to right in a chain, by depth in a tree.
-export function verdictOrder(round) {
+export function testedOrder(round) {
   const order = round.drafted.map((_, i) => i).filter((i) => round.drafted[i].verdict !== "not_reached");
   if (!isTree(round)) return order;
   const depth = depths(round);
@@ -32,7 +32,7 @@ export function verdictOrder(round) {
 // Indices in the order of the cards: the tested tokens as they are tested, then the others.
 export function cardOrder(round) {
   if (!isTree(round)) return round.drafted.map((_, i) => i);
-  return [...verdictOrder(round), ...round.drafted.map((_, i) => i).filter((i) => round.drafted[i].verdict === "not_reached")];
+  return [...testedOrder(round), ...round.drafted.map((_, i) => i).filter((i) => round.drafted[i].verdict === "not_reached")];
 }
 
 // The index in `emitted` of the token that closes a round (resampled, bonus or plain), -1 where there is none.
@@ -40,7 +40,7 @@ export function settleIndex(round) {
   return round.emitted.findIndex((e) => e.kind !== "accepted");
 }
 
-// The steps of round r: {r, phase: draft | verify | verdict | settle, at: when it happened, as a part of the round's time, ...}.
+// The steps of round r: {r, phase: draft | verify | acceptance | settle, at: when it happened, as a part of the round's time, ...}.
 export function roundSteps(round, r) {
   if (!round.drafted.length) return [{ r, phase: "settle", at: 1 }];
   const tree = isTree(round), depth = depths(round);
@@ -48,7 +48,7 @@ export function roundSteps(round, r) {
   const out = [];
   for (let k = 1; k <= draftSteps; k++) out.push({ r, phase: "draft", drafted: tree ? depth.filter((d) => d < k).length : k, level: k });
   out.push({ r, phase: "verify" });
-  verdictOrder(round).forEach((i, k) => out.push({ r, phase: "verdict", i, fallen: k + 1 }));
+  testedOrder(round).forEach((i, k) => out.push({ r, phase: "acceptance", i, fallen: k + 1 }));
   if (settleIndex(round) >= 0 || !round.emitted.length) out.push({ r, phase: "settle" });
   // The draft steps share draft_s, the pass ends at draft_s + verify_s, the steps after it share the rest.
   const known = round.draft_s + round.verify_s + round.other_s || 1;
@@ -78,9 +78,9 @@ export function buildSteps(rounds) {
 // rejected or not_reached.
 export function draftStates(round, step) {
   const done = step.phase === "settle";
-  const fallen = new Set(done ? [] : verdictOrder(round).slice(0, step.phase === "verdict" ? step.fallen : 0));
+  const fallen = new Set(done ? [] : testedOrder(round).slice(0, step.phase === "acceptance" ? step.fallen : 0));
   const depth = depths(round), tree = isTree(round);
-  const last = step.phase === "verdict" && step.fallen === verdictOrder(round).length && settleIndex(round) < 0;
+  const last = step.phase === "acceptance" && step.fallen === testedOrder(round).length && settleIndex(round) < 0;
   return round.drafted.map((d, i) => {
     if (done || last || fallen.has(i)) return d.verdict;
     if (step.phase === "draft") return (tree ? depth[i] < step.level : i < step.level) ? "pending" : "hidden";
@@ -90,7 +90,7 @@ export function draftStates(round, step) {
 
 // What a step is about: the token that was just tested, the newest drafted one, or the one that closed the round ("end").
 export function defaultSelection(round, step) {
-  if (step.phase === "verdict") return step.i;
+  if (step.phase === "acceptance") return step.i;
   if (step.phase === "draft") return step.drafted - 1;
   if (step.phase === "verify") return 0;
   const closed = settleIndex(round) >= 0, rejected = round.drafted.findIndex((d) => d.verdict === "rejected");
@@ -101,8 +101,8 @@ export function defaultSelection(round, step) {
 // How many of the round's emitted tokens are in the text at a step.
 export function emittedAt(round, step) {
   if (step.phase === "settle") return round.emitted.length;
-  if (step.phase !== "verdict") return 0;
-  const accepted = verdictOrder(round).slice(0, step.fallen).filter((i) => round.drafted[i].verdict === "accepted").length;
+  if (step.phase !== "acceptance") return 0;
+  const accepted = testedOrder(round).slice(0, step.fallen).filter((i) => round.drafted[i].verdict === "accepted").length;
   return Math.min(accepted, round.emitted.length);
 }
 

@@ -9,7 +9,7 @@ const OPEN = ["hidden", "pending", "lit"];   // the states of a token before its
 // The card of the drafted token i, in its state.
 function draftCard(round, i, state, words) {
   const d = round.drafted[i], p = `p ${state === "pending" ? "?" : prob(d.p)}`;
-  const [outcome, why] = state === "hidden" ? ["", ""] : words.cardVerdict(d, state);
+  const [outcome, why] = state === "hidden" ? ["", ""] : words.cardAcceptance(d, state);
   const line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
   const label = OPEN.includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
   return { i, kind: state, text: d.text, line, outcome, why, label };
@@ -44,7 +44,7 @@ export function createCards(words, select) {
 
   function blank() {
     const code = el("code", { dir: "auto" }), pq = el("span", { class: "ss-pq" }), b = el("b"), more = document.createTextNode("");
-    const node = el("button", { type: "button", class: "ss-card" }, code, pq, el("span", { class: "ss-verdict" }, b, more));
+    const node = el("button", { type: "button", class: "ss-card" }, code, pq, el("span", { class: "ss-acceptance" }, b, more));
     return { node, code, pq, b, more };
   }
 

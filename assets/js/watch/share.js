@@ -61,15 +61,9 @@ function createGiver(w, tell) {
   return { box, give };
 }
 
-// get() -> {trace, ndjson, place: of the reader}. open(ndjson): a file was opened. link() -> the address to share, null in a saved page.
-// present(): begins the presenter's view.
-export function createShare(words, { get, open, link = null, present = null }) {
-  const w = words.share, note = el("p", { class: "ss-note", role: "status" }), tell = (text) => say(note, text);
-  const { box, give } = createGiver(w, tell);
-  const file = el("input", { type: "file", accept: ".json,.ndjson,application/json", class: "ss-vh", tabindex: "-1", "aria-hidden": "true" });
-  const button = (name, act) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick: act });
-
-  // A file was chosen or dropped.
+// The file to open: its hidden input, and take(chosen file), which opens it or tells why not. open(ndjson): a file was opened.
+function createOpener(w, tell, open) {
+  const input = el("input", { type: "file", accept: ".json,.ndjson,application/json", class: "ss-vh", tabindex: "-1", "aria-hidden": "true" });
   async function take(chosen) {
     if (chosen.size > MOST_BYTES) return tell(w.errors.big);
     let text;
@@ -79,44 +73,59 @@ export function createShare(words, { get, open, link = null, present = null }) {
     open(got.ndjson);
     return tell(w.opened(short(chosen.name, 60)));
   }
-  function copyLink() {
-    if (get().trace.name) give(link(), w.linkCopied);
-    else tell(w.linkNone);
-  }
-  function copyCommand() {
-    const command = commandFor(get().trace);
-    if (command === null) tell(w.commandNone);
-    else give(command, w.commandCopied);
-  }
-  function saveTrace() {
-    const { trace, ndjson } = get();
-    download(fileName(trace, "json"), "application/json", toFile(ndjson));
-    tell(w.saved);
-  }
-  function savePage() {
-    const now = get();
-    download(fileName(now.trace, "html"), "text/html", pageText(now, words.lang));
-    tell(w.saved);
-  }
+  input.addEventListener("change", async () => {
+    const chosen = input.files[0];
+    input.value = "";
+    if (chosen) await take(chosen);
+  });
+  return { input, take };
+}
 
+// What the buttons do with the run on screen: copy its address or its command, save it as a trace or as a page.
+function createActs(words, { get, link, give, tell }) {
+  const w = words.share;
+  return {
+    copyLink() {
+      if (get().trace.name) give(link(), w.linkCopied);
+      else tell(w.linkNone);
+    },
+    copyCommand() {
+      const command = commandFor(get().trace);
+      if (command === null) tell(w.commandNone);
+      else give(command, w.commandCopied);
+    },
+    saveTrace() {
+      const { trace, ndjson } = get();
+      download(fileName(trace, "json"), "application/json", toFile(ndjson));
+      tell(w.saved);
+    },
+    savePage() {
+      const now = get();
+      download(fileName(now.trace, "html"), "text/html", pageText(now, words.lang));
+      tell(w.saved);
+    },
+  };
+}
+
+// get() -> {trace, ndjson, place: of the reader}. open(ndjson): a file was opened. link() -> the address to share, null in a saved page.
+// present(): begins the presenter's view.
+export function createShare(words, { get, open, link = null, present = null }) {
+  const w = words.share, note = el("p", { class: "ss-note", role: "status" }), tell = (text) => say(note, text);
+  const { box, give } = createGiver(w, tell), { input, take } = createOpener(w, tell, open), act = createActs(words, { get, link, give, tell });
+  const button = (name, onclick) => el("button", { type: "button", class: "ss-btn ss-wide", "data-act": name, text: w[name], onclick });
   const root = el("section", { class: "ss-share", "aria-label": w.title },
     el("div", { class: "ss-sharerow" },
-      link && button("link", copyLink),
-      button("command", copyCommand),
-      button("open", () => file.click()),
-      button("save", saveTrace),
-      button("html", savePage),
+      link && button("link", act.copyLink),
+      button("command", act.copyCommand),
+      button("open", () => input.click()),
+      button("save", act.saveTrace),
+      button("html", act.savePage),
       present && button("present", present),
-      file,
+      input,
     ),
     note,
     box,
   );
-  file.addEventListener("change", async () => {
-    const chosen = file.files[0];
-    file.value = "";
-    if (chosen) await take(chosen);
-  });
   root.addEventListener("dragover", (e) => e.preventDefault());
   root.addEventListener("drop", (e) => {
     e.preventDefault();

@@ -20,7 +20,6 @@ from core.models.config_values import ConfigValues
 
 PROJECTIONS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
 LEGACY_NORMS = {f"aux_norm_{name}.weight": f"fc_norm.{i}.weight" for i, name in enumerate(("low", "mid", "high"))}      # SGLang's old names
-NUMBERINGS = ("auto", "input", "output")
 # what a copied config may say of the target's layers and head, and an EAGLE head does not have
 TARGETS_OWN = {"tie_word_embeddings": False, "sliding_window": None, "use_sliding_window": False, "layer_types": None}
 
@@ -39,7 +38,7 @@ class EagleTensors:
     norm_output: bool = False       # the normed output is fed back
 
 
-def read(folder: Path, kind: str, target: DecoderConfig, device: torch.device | str = "cpu", numbering: str = "auto") -> EagleTensors:
+def read(folder: Path, kind: str, target: DecoderConfig, device: torch.device | str = "cpu") -> EagleTensors:
     """kind: what `sniff` said; target: the config of the model it shall draft for. Raises UserError naming what does not fit."""
     hf = weights.read_config(folder)
     found = files.headers(folder)
@@ -49,7 +48,7 @@ def read(folder: Path, kind: str, target: DecoderConfig, device: torch.device | 
     config = _layer_config(own, found, folder)
     if config.vocab_size != target.vocab_size:
         raise UserError(f"{folder} was made for a target with {config.vocab_size} token ids; this target has {target.vocab_size}.")
-    return _read1(folder, config, found, target, device) if kind == "eagle" else _read3(folder, hf, kind, config, found, target, device, numbering)
+    return _read1(folder, config, found, target, device) if kind == "eagle" else _read3(folder, hf, kind, config, found, target, device)
 
 
 def _layer_config(hf: dict[str, Any], found: dict[str, Tensor], folder: Path) -> DecoderConfig:
@@ -85,7 +84,7 @@ def _read1(folder: Path, c: DecoderConfig, found: dict[str, Tensor], target: Dec
 
 
 def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found: dict[str, Tensor], target: DecoderConfig,
-           device: torch.device | str, numbering: str) -> EagleTensors:
+           device: torch.device | str) -> EagleTensors:
     H, Ht, V = c.hidden_size, target.hidden_size, c.vocab_size
     inner = hf.get("eagle_config") or {}
     if not isinstance(inner, dict):
@@ -101,7 +100,7 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
     flags["fc_norm"] |= bool(renamed)
     if flags["norm_before_fc"] and flags["fc_norm"]:
         raise UserError(f"{folder}: norm_before_fc and fc_norm exclude each other.")
-    aux_layers = read_aux_layers(said.get("eagle_aux_hidden_state_layer_ids"), target.num_layers, numbering, str(folder))
+    aux_layers = read_aux_layers(said.get("eagle_aux_hidden_state_layer_ids"), target.num_layers, str(folder))
     made_for = said.get("target_hidden_size") or (found["fc.weight"].shape[-1] // len(aux_layers) if "fc.weight" in found else H)
     if made_for != Ht:
         raise UserError(f"{folder} was made for a target of hidden size {made_for}; this target's is {Ht}.")
@@ -130,11 +129,11 @@ def _read3(folder: Path, hf: dict[str, Any], kind: str, c: DecoderConfig, found:
     return EagleTensors(3, c, {renamed.get(n, n.removeprefix(at)): t for n, t in tensors.items()}, aux_layers, token_map, **flags)
 
 
-def read_aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str = "the head") -> tuple[int, ...]:
+def read_aux_layers(ids: Any, layers: int, where: str = "the head") -> tuple[int, ...]:
     """The config's layer ids -> target layers whose *inputs* the head reads. Default of L layers: 2, L // 2, L - 3.
 
-    numbering: whether an id i means the input or the output of layer i; auto takes inputs (as vLLM and speculators do), but the
-    default's three ids less one, which is how SGLang names the same hidden states, as outputs.
+    An id i means the input of layer i (as in vLLM and speculators); the default's three ids less one mean the outputs of those layers, which is
+    how SGLang names the same hidden states.
     """
     default = (2, layers // 2, layers - 3)
     if ids is None:
@@ -142,7 +141,7 @@ def read_aux_layers(ids: Any, layers: int, numbering: str = "auto", where: str =
     elif not isinstance(ids, list) or not ids or not all(type(i) is int for i in ids):
         raise UserError(f"{where}: eagle_aux_hidden_state_layer_ids must be a list of layer numbers, not {ids!r}.")
     else:
-        by_output = numbering == "output" or (numbering == "auto" and tuple(ids) == tuple(i - 1 for i in default))
+        by_output = tuple(ids) == tuple(i - 1 for i in default)
         aux_layers = tuple(i + 1 for i in ids) if by_output else tuple(ids)
     if not all(0 <= t <= layers for t in aux_layers):
         raise UserError(f"{where} reads the target's hidden states at layers {', '.join(map(str, aux_layers))}; this target has {layers} layers.")

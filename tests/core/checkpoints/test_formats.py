@@ -177,8 +177,7 @@ def test_aux_layers_and_their_numbering():
     assert eagle.read_aux_layers(None, 8) == (2, 4, 5) and eagle.read_aux_layers(None, 30) == (2, 15, 27)
     assert eagle.read_aux_layers([2, 4, 5], 8) == (2, 4, 5)
     assert eagle.read_aux_layers([1, 3, 4], 8) == (2, 4, 5)              # the default as SGLang numbers it
-    assert eagle.read_aux_layers([1, 3, 4], 8, "input") == (1, 3, 4)
-    assert eagle.read_aux_layers([1, 3, 7], 8, "output") == (2, 4, 8) and eagle.read_aux_layers([1, 3, 7], 8) == (1, 3, 7)
+    assert eagle.read_aux_layers([1, 3, 7], 8) == (1, 3, 7)
 
 
 def test_legacy_norm_names(tmp_path):

@@ -9,9 +9,10 @@ from core.errors import UserError
 from core.methods import draft
 from core.methods.draft_model import DraftModel
 from core.methods.draft_tree import DraftTree
+from core.methods.static_tree import StaticTree
 from core.sampling import probs, verify
 from core.sampling.probs import Sampling
-from core.sampling.tree import Tree, fixed
+from core.sampling.tree import Tree
 from tests.core import tiny
 from tests.core.methods import proofs
 from tests.core.methods.proofs import OPTIONS, REPEATING, decode
@@ -196,7 +197,7 @@ def walk(p, q, drafted, shape, u, u_next):
 @pytest.mark.parametrize("shape", [(4,), (3, 2), (2, 2, 2), (3, 2, 1)], ids=str)
 def test_verification_agrees_with_a_plain_walk(shape):
     rng = torch.Generator().manual_seed(sum(shape))
-    parents = fixed(shape, torch.device("cpu"))
+    parents = torch.tensor(StaticTree.full(shape).parents)
     n, found = len(parents), set()
     for _ in range(40):
         p, q = ((torch.rand(rows, 6, generator=rng, dtype=F64) ** 3).softmax(-1) for rows in (n + 1, n))

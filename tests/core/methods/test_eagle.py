@@ -7,7 +7,7 @@ import torch
 from core.errors import UserError
 from core.methods.eagle import Eagle
 from core.methods.eagle_head import EagleHead
-from core.methods.static_tree import PRIOR, StaticTree
+from core.methods.static_tree import TYPICAL_ACCURACY, StaticTree
 from core.models.decoder import Decoder
 from core.models.target import DecoderTarget
 from core.sampling.probs import Sampling
@@ -125,7 +125,7 @@ def test_static_trees(tmp_path, tree):
     target = heads.target()
     folder = heads.eagle1(tmp_path)
     proposer = Watched(head_of(folder, target), tree, tree_tokens=10)
-    shape = StaticTree.full([int(x) for x in tree.split("x")]) if tree != "static" else StaticTree.best([PRIOR] * 4, 10)
+    shape = StaticTree.full([int(x) for x in tree.split("x")]) if tree != "static" else StaticTree.best([TYPICAL_ACCURACY] * 4, 10)
     decode(DecoderTarget(target, None, ()), proposer, max_new_tokens=8)
     reference = EagleReference(folder, target, "pytorch_model.bin")
     for tokens, draft in proposer.log:
@@ -139,9 +139,8 @@ TREES = ["chain", "auto", "static", "3x2x1", "1x3", "4"]
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("sampling", [Sampling(), Sampling(repetition_penalty=1.3)], ids=["greedy", "penalty"])
+@pytest.mark.parametrize(("kind", "sampling"), [("random", Sampling()), ("near", Sampling(repetition_penalty=1.3))], ids=["greedy", "penalty"])
 @pytest.mark.parametrize("tree", TREES)
-@pytest.mark.parametrize("kind", ["random", "near"])
 def test_greedy_output_is_plain_output(tmp_path, markov, kind, tree, sampling):
     target = markov if kind == "near" else heads.target()
     head = noisy_perfect(tmp_path, markov, 0.2) if kind == "near" else head_of(heads.eagle3(tmp_path), target)

@@ -145,7 +145,7 @@ def test_training_and_inference_are_one_forward(tmp_path):
     target = heads.target(torch.float32)
     rng = torch.Generator().manual_seed(4)
     aux_layers = [2, 4, 6]
-    trained = train.EagleHead(narrow_config(target.config, 1, INNER := 16), 3, heads.DRAFT)
+    trained = train.EagleModule(narrow_config(target.config, 1, INNER := 16), 3, heads.DRAFT)
     assert trained.config.intermediate_size == INNER
     with torch.no_grad():
         for p in trained.parameters():

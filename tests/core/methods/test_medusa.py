@@ -10,7 +10,7 @@ from core.checkpoints.formats import medusa as medusa_format
 from core.checkpoints.formats import sniff
 from core.errors import UserError
 from core.methods.medusa import Medusa, MedusaHeads
-from core.methods.static_tree import PRIOR, StaticTree
+from core.methods.static_tree import TYPICAL_ACCURACY, StaticTree
 from core.models.decoder import Decoder
 from core.models.target import DecoderTarget
 from core.sampling import verify
@@ -200,7 +200,8 @@ def test_one_hot_siblings_keep_the_distribution_exactly(children):
     assert (dist_of_first(p, drafted, shape) - p0).abs().max() < 1e-12
 
 
-@pytest.mark.parametrize("tree", [StaticTree.full((2, 2)), StaticTree.best([PRIOR] * 3, 6), StaticTree.full((3, 1))], ids=["2x2", "best", "3x1"])
+@pytest.mark.parametrize("tree", [StaticTree.full((2, 2)), StaticTree.best([TYPICAL_ACCURACY] * 3, 6), StaticTree.full((3, 1))],
+                         ids=["2x2", "best", "3x1"])
 def test_two_tokens_of_a_tree_keep_the_distribution_exactly(tree):
     rng = torch.Generator().manual_seed(3)
     size = 4

@@ -86,7 +86,7 @@ def test_a_round_costs_the_same_after_200_and_after_8000_tokens():
         ctx = proofs.context(tiny.target(), [1], Sampling())
         ctx.tokens, lookup = tokens, PromptLookup()
         lookup.begin(ctx)
-        lookup.index.places = Counted()
+        lookup.index.positions = Counted()
         lookup.propose(ctx, 4)
         Counted.operations = 0
         for _ in range(200):

@@ -46,10 +46,13 @@ def filled(shape) -> list:
     return 1.0 if not shape else [filled(shape[1:]) for _ in range(shape[0])]
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
-@pytest.mark.parametrize(("name", "how"), CASES)
+PAIRS = [(*case, sampling) for i, case in enumerate(CASES) for j, sampling in enumerate(SAMPLINGS) if (i + j) % 2]    # the other half: -m long
+
+
+@pytest.mark.parametrize(("name", "how", "sampling"), [pytest.param(*case, sampling, marks=[] if (*case, sampling) in PAIRS else pytest.mark.long)
+                                                       for case in CASES for sampling in SAMPLINGS])
 def test_rounds_stay_on_the_device(fake, monkeypatch, name, how, sampling):
-    whole_run(fake, monkeypatch, name, how, sampling)
+    whole_run(fake, monkeypatch, name, how, SAMPLINGS[sampling])
 
 
 def whole_run(fake, monkeypatch, name, how, sampling):

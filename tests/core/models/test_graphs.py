@@ -228,7 +228,8 @@ class Collecting(graphs._StaticCall):
 
 
 @pytest.mark.filterwarnings("ignore:.*lru_cache")
-@pytest.mark.parametrize("name", ["draft", "draft 2x2", "early-exit", "medusa auto", "eagle", "eagle auto", "eagle static"])
+@pytest.mark.parametrize("name", ["draft", "early-exit", "medusa auto", "eagle auto",
+                                  *(pytest.param(name, marks=pytest.mark.long) for name in ("draft 2x2", "eagle", "eagle static"))])
 def test_captured_functions_are_one_graph(name):
     """torch.compile with fullgraph: no captured function depends on a value of its tensors, and its graph computes the same."""
     to = DecoderTarget(tiny.decoder(num_layers=3, vocab_size=SIZE))

@@ -132,3 +132,11 @@ def test_a_refused_setting_has_a_reason_and_values(engine):
         with pytest.raises(UserError, match="--") as refused:
             stream(engine, method=method, settings=settings)
         assert (refused.value.reason, refused.value.values) == (reason, values)
+
+
+def test_the_phase_of_loading_is_told_and_not_read_off_the_message():
+    engine = Engine()
+    engine._report("Loading what was fetched and downloaded", 0.5)
+    assert (engine.state().phase, engine.state().progress) == ("loading", 0.5)
+    engine._report("The wheel", None, "downloading")
+    assert engine.state().phase == "downloading"

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from core.errors import UserError
-from core.sampling.tree import Tree, fixed, parse_shape
+from core.methods.static_tree import StaticTree
+from core.sampling.tree import Tree, parse_shape
 
 #        root
 #      0      1
@@ -49,7 +50,7 @@ def test_a_chain_is_a_tree_without_siblings():
 
 @pytest.mark.parametrize(("text", "parents"), [("3", [-1, -1, -1]), ("2x2", [-1, -1, 0, 0, 1, 1]), ("2X1x2", [-1, -1, 0, 1, 2, 2, 3, 3])])
 def test_a_shape_is_candidates_per_depth(text, parents):
-    assert fixed(parse_shape(text), torch.device("cpu")).tolist() == parents
+    assert list(StaticTree.full(parse_shape(text)).parents) == parents
 
 
 @pytest.mark.parametrize("text", ["", "x", "3x", "0", "-1", "3x0", "1.5", "chain", "3 x 2", "9" * 9])
@@ -61,4 +62,4 @@ def test_other_texts_are_refused(text):
 def test_a_shape_larger_than_a_pass_is_refused():
     with pytest.raises(UserError, match=r"155 nodes; at most 128"):
         parse_shape("5x5x5")
-    assert len(fixed(parse_shape("128"), torch.device("cpu"))) == 128
+    assert len(StaticTree.full(parse_shape("128")).parents) == 128

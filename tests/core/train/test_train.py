@@ -22,7 +22,7 @@ from core.train import cache, generate, held_out, loop
 from core.train.batches import Texts
 from core.train.data import Text
 from core.train.draft import DraftObjective
-from core.train.eagle import EagleHead, EagleObjective
+from core.train.eagle import EagleModule, EagleObjective
 from core.train.loss import head_loss
 from core.train.medusa import MedusaObjective
 from core.train.score import Score, rounds
@@ -255,7 +255,7 @@ def test_rollout_is_what_drafting_one_token_at_a_time_gives() -> None:
     """Every step of a round from every start, against a sequential head without batching."""
     rng = torch.Generator().manual_seed(0)
     c = DecoderConfig(vocab_size=20, hidden_size=32, intermediate_size=48, num_layers=1, num_heads=4, num_kv_heads=2, head_dim=8)
-    head = EagleHead(c, 3, 10)
+    head = EagleModule(c, 3, 10)
     for p in head.parameters():
         torch.nn.init.normal_(p, std=0.3, generator=rng)
     head.tap_scale.uniform_(0.5, 2, generator=rng)
@@ -276,7 +276,7 @@ def test_rollout_is_what_drafting_one_token_at_a_time_gives() -> None:
                     torch.testing.assert_close(got[s][b, t + s], want, atol=1e-4, rtol=1e-4)
 
 
-def sequential(head: EagleHead, embed: Tensor, ids: Tensor, hidden_states: Tensor, t: int, steps: int) -> list[Tensor]:
+def sequential(head: EagleModule, embed: Tensor, ids: Tensor, hidden_states: Tensor, t: int, steps: int) -> list[Tensor]:
     """The outputs of `steps` steps from position t, one after the other."""
     c = head.config
     cos, sin = (x.unsqueeze(1) for x in rope.tables(c, len(ids), torch.float32, "cpu"))

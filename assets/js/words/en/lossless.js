@@ -79,7 +79,7 @@ export const LOSSLESS_EN = {
     distanceHead: ["rule", "rounds", "distance to p", "95 % if drawn from p"],
     distanceRow: (rule, n, d) => `${rule}: ${two(d)} after ${big(n)} rounds.`,
     axisN: "rounds", expected: "1/√N", floor: (rule, d) => `${rule}: never below ${probLong(d)}`, bandWord: "95 % if drawn from p",
-    verdict(s) {
+    conclusion(s) {
       const [d, most] = apart(s.d, s.band[1], two, two);
       const head = `After ${big(s.n)} rounds the distance to p is ${d}. 95 of 100 runs of draws from p give ${two(s.band[0])} to ${most}: `;
       if (s.rule === "right") return head + (s.d <= s.band[1] ? "nothing but chance." : "one run in forty lies above; try another seed.");
@@ -125,7 +125,7 @@ export const LOSSLESS_EN = {
     name: RUN_NAME_EN,
     context: "After", choose: (r, of) => `round ${r} of ${of}`,
     positionLabel: (token, state) => `${token}: ${state}`,
-    verdict: { accepted: "accepted", rejected: "rejected", not_reached: "never tested" },
+    acceptance: { accepted: "accepted", rejected: "rejected", not_reached: "never tested" },
     sentence: (overlap, n) => `At this position the overlap is ${probLong(overlap)}: with this probability a token drafted here is accepted.`,
     greedy:
       "Temperature 0: each distribution has all on one token, and nothing is random. A run with a temperature above 0 shows more.",

@@ -181,7 +181,7 @@ export const METHODS_EN = {
       "These runs were sampled with the same dice for everybody (--verify coupled): one seed, so every method writes the text of plain decoding, " +
       "up to ties that rounding decides.",
     greedy: "At temperature 0 nothing is random: every method writes the text of plain decoding, up to ties that rounding decides.",
-    verdict(lanes, n) {
+    conclusion(lanes, n) {
       const best = lanes[0];
       const rest = lanes.slice(1);
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} of plain`);

@@ -1,30 +1,16 @@
 // Every sentence the player says, in English. A translation is one more file with the same keys.
 import { capital, count, fixed, ms, probLong, ratio, secs, times, upTo } from "../../page/numbers.js";
 import { quoted, short } from "../../page/glyphs.js";
-import { byRatio } from "../../distributions/rows.js";
-import { apart, compared } from "../../page/printed.js";
+import { apart } from "../../page/printed.js";
 import { likelierDraft } from "../../trace/steps.js";
 import { isCoupled } from "../../trace/trace.js";
+import { TOKENS_EN } from "./tokens.js";
 
-const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const tokens = (n) => (n === 1 ? "one token" : `${count(n)} tokens`);
 const list = (parts) => parts.join(", ");
 
 export const EN = {
-  kind: {
-    accepted: "accepted",
-    rejected: "rejected",
-    not_reached: "never tested",
-    recovered: "resampled",
-    bonus: "bonus",
-    plain: "plain",
-    pending: "pending",
-    lit: "checked",
-    hidden: "not drafted yet",
-  },
-  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "from the draft"], ["recovered", "after a rejection"], ["bonus", "after a fully accepted draft"],
-    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
+  ...TOKENS_EN,
 
   aria: {
     result: "Result",
@@ -55,45 +41,6 @@ export const EN = {
     lookup_match: ["Which match", "of several: the first in the text, or the most recent"],
     suffix_confidence: ["Confidence threshold", "the draft ends where its estimated probability falls below this"],
     lookup_min: ["Shortest match before the draft", "tokens that must match for prompt lookup to go first"],
-  },
-
-  untested: { passed: "another token at its position was accepted", branch: "its branch was not accepted" },
-  // Whether a drafted token was accepted and why, the comparison first.
-  verdict(d, chain = byRatio(d)) {
-    if (d.verdict === "not_reached") return `never tested: ${d.untested ? EN.untested[d.untested] : "an earlier draft was rejected"}`;
-    const accepted = d.verdict === "accepted";
-    if (d.coupled)
-      return accepted
-        ? "the target's own draw with the same dice is the same token: accepted"
-        : "the target's own draw with the same dice is another token: rejected";
-    if (d.u === null) return accepted ? "the target's first choice is the same: accepted" : "the target's first choice is another: rejected";
-    if (accepted && certain(d) && chain) return "p ≥ q: accepted whatever u is";
-    return `${compared(d, chain ? "p/q" : "the acceptance probability")}: ${accepted ? "accepted" : "rejected"}`;
-  },
-  // The same for a card, where the numbers already have their labels.
-  cardVerdict(d, state, chain = byRatio(d)) {
-    if (state === "pending") return ["pending", "waits for the target"];
-    if (state === "lit") return ["checked", "p is known, to be decided"];
-    if (d.verdict === "not_reached") return ["never tested", d.untested ? EN.untested[d.untested] : "behind a rejection"];
-    const accepted = d.verdict === "accepted";
-    const word = accepted ? "accepted" : "rejected";
-    if (d.coupled) return [word, accepted ? "the target's draw with the same dice too" : "the target drew another with the same dice"];
-    if (d.u === null) return [word, accepted ? "the target's first choice too" : "the target's first choice is another"];
-    if (accepted && certain(d) && chain) return [word, "p ≥ q, whatever u is"];
-    return [word, compared(d, chain ? "p/q" : "acceptance", " ")];
-  },
-  // by: what decided, as trace/steps.js has it.
-  settled(kind, by) {
-    const drawn = { first: "the target's own first choice", dice: "the target's own draw with the same dice", u: "drawn from the residual" };
-    if (kind === "recovered") return ["resampled", drawn[by]];
-    if (kind === "bonus")
-      return ["bonus", by === "first" ? "the target's next first choice, at no cost" : "drawn from p, which the pass had computed"];
-    return ["plain", "the target alone: one pass, one token"];
-  },
-  tokenLabel(text, kind, d, extra) {
-    const name = `${short(text, 40)}: ${EN.kind[kind]}`;
-    if (!d) return `${name}, ${extra}`;
-    return `${name}. target p ${probLong(d.p)}, draft q ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${EN.verdict(d)}`;
   },
 
   roundTitle(r, round, final, atLimit) {
@@ -132,7 +79,7 @@ export const EN = {
       );
     }
     if (s.phase === "verify") return `${head} · one target pass checks all ${count(round.drafted.length)} drafted tokens at once`;
-    if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.verdict(round.drafted[s.i])}`;
+    if (s.phase === "acceptance") return `${head} · ${quoted(round.drafted[s.i].text)}: ${EN.acceptance(round.drafted[s.i])}`;
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · the round ends`;
     if (e.kind === "recovered") return `${head} · ${quoted(e.text)} is resampled in place of the rejected token`;

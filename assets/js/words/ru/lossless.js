@@ -79,7 +79,7 @@ export const LOSSLESS_RU = {
     distanceHead: ["правило", "раундов", "расстояние до p", "95 % при выборке из p"],
     distanceRow: (rule, n, d) => `${rule}: ${two(d)} после ${after(n)}.`,
     axisN: "раунды", expected: "1/√N", floor: (rule, d) => `${rule}: никогда не ниже ${probLong(d)}`, bandWord: "95 % при выборке из p",
-    verdict(s) {
+    conclusion(s) {
       const [d, most] = apart(s.d, s.band[1], two, two);
       const head = `После ${after(s.n)} расстояние до p равно ${d}. 95 из 100 выборок из p дают от ${two(s.band[0])} до ${most}: `;
       if (s.rule === "right")
@@ -126,7 +126,7 @@ export const LOSSLESS_RU = {
     name: RUN_NAME_RU,
     context: "После", choose: (r, of) => `раунд ${r} из ${of}`,
     positionLabel: (token, state) => `${token}: ${state}`,
-    verdict: { accepted: "принят", rejected: "отклонён", not_reached: "не проверен" },
+    acceptance: { accepted: "принят", rejected: "отклонён", not_reached: "не проверен" },
     sentence: (overlap, n) => `Пересечение распределений на этой позиции — ${probLong(overlap)}: с такой вероятностью токен черновика здесь примут.`,
     greedy: "Температура 0: каждое распределение целиком на одном токене, случайного нет. Больше видно в записи с температурой больше 0.",
     sameDice:

@@ -184,7 +184,7 @@ export const METHODS_RU = {
     greedy:
       "При температуре 0 случая нет: каждый метод пишет тот же текст, что обычная генерация, кроме мест, " +
       "где два токена почти равны и выбор зависит от округления.",
-    verdict(lanes, n) {
+    conclusion(lanes, n) {
       const best = lanes[0];
       const rest = lanes.slice(1);
       const more = (l) => (l.ratio === null ? "" : `, ${ratio(l.ratio)} обычной`);

@@ -1,31 +1,17 @@
 // Всё, что говорит проигрыватель, по-русски. Ключи те же, что в en/watch.js.
 import { capital, fixed, inRussian, plural, probLong, ratio, times, upTo } from "../../page/numbers.js";
 import { quoted, short } from "../../page/glyphs.js";
-import { byRatio } from "../../distributions/rows.js";
-import { apart, compared } from "../../page/printed.js";
+import { apart } from "../../page/printed.js";
 import { likelierDraft } from "../../trace/steps.js";
 import { isCoupled } from "../../trace/trace.js";
+import { TOKENS_RU } from "./tokens.js";
 
 const { ms, secs } = inRussian;
-const certain = (d) => d.p !== null && d.q !== null && d.p >= d.q;
 const tokens = (n) => `${n} ${plural(n, "токен", "токена", "токенов")}`;
 const list = (parts) => parts.join(", ");
 
 export const RU = {
-  kind: {
-    accepted: "принят",
-    rejected: "отклонён",
-    not_reached: "не проверен",
-    recovered: "выбран заново",
-    bonus: "бонус",
-    plain: "обычный",
-    pending: "ждёт",
-    lit: "проверен",
-    hidden: "ещё не предложен",
-  },
-  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
-  legend: [["accepted", "из черновика"], ["recovered", "после отклонения"], ["bonus", "когда принят весь черновик"],
-    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
+  ...TOKENS_RU,
 
   aria: {
     result: "Итог",
@@ -56,42 +42,6 @@ export const RU = {
     lookup_match: ["Какое совпадение", "из нескольких: первое в тексте или последнее"],
     suffix_confidence: ["Порог уверенности", "черновик кончается, когда оценка вероятности станет меньше"],
     lookup_min: ["Минимальное совпадение", "сколько токенов должно совпасть, чтобы prompt lookup шёл первым"],
-  },
-
-  untested: { passed: "на его позиции принят другой", branch: "его ветвь не принята" },
-  verdict(d, chain = byRatio(d)) {
-    if (d.verdict === "not_reached") return `не проверен: ${d.untested ? RU.untested[d.untested] : "отклонён один из токенов перед ним"}`;
-    const accepted = d.verdict === "accepted";
-    if (d.coupled)
-      return accepted
-        ? "у целевой модели с теми же костями выпал этот же токен: принят"
-        : "у целевой модели с теми же костями выпал другой токен: отклонён";
-    if (d.u === null) return accepted ? "первый выбор целевой модели тот же: принят" : "первый выбор целевой модели другой: отклонён";
-    if (accepted && certain(d) && chain) return "p ≥ q: принят при любом u";
-    return `${compared(d, chain ? "p/q" : "вероятность принятия")}: ${accepted ? "принят" : "отклонён"}`;
-  },
-  cardVerdict(d, state, chain = byRatio(d)) {
-    if (state === "pending") return ["ждёт", "целевую модель"];
-    if (state === "lit") return ["проверен", "p известна, решения ещё нет"];
-    if (d.verdict === "not_reached") return ["не проверен", d.untested ? RU.untested[d.untested] : "стоит за отклонённым"];
-    const accepted = d.verdict === "accepted";
-    const word = accepted ? "принят" : "отклонён";
-    if (d.coupled) return [word, accepted ? "те же кости дали целевой модели этот же" : "те же кости дали целевой модели другой"];
-    if (d.u === null) return [word, accepted ? "первый выбор целевой модели тот же" : "первый выбор целевой модели другой"];
-    if (accepted && certain(d) && chain) return [word, "p ≥ q, при любом u"];
-    return [word, compared(d, chain ? "p/q" : "вероятности", " ")];
-  },
-  settled(kind, by) {
-    const drawn = { first: "первый выбор самой целевой модели", dice: "выпал самой целевой модели с теми же костями", u: "из остатка" };
-    if (kind === "recovered") return ["выбран заново", drawn[by]];
-    if (kind === "bonus")
-      return ["бонус", by === "first" ? "следующий выбор целевой модели, бесплатно" : "взят из p, бесплатно: проход её уже посчитал"];
-    return ["обычный", "только целевая модель: один проход — один токен"];
-  },
-  tokenLabel(text, kind, d, extra) {
-    const name = `${short(text, 40)}: ${RU.kind[kind]}`;
-    if (!d) return `${name}, ${extra}`;
-    return `${name}. p целевой модели ${probLong(d.p)}, q черновика ${probLong(d.q)}${d.u === null ? "" : `, u ${probLong(d.u)}`}; ${RU.verdict(d)}`;
   },
 
   roundTitle(r, round, final, atLimit) {
@@ -131,7 +81,7 @@ export const RU = {
       );
     }
     if (s.phase === "verify") return `${head} · один проход целевой модели проверяет сразу все предложенные токены (${round.drafted.length})`;
-    if (s.phase === "verdict") return `${head} · ${quoted(round.drafted[s.i].text, "«»")}: ${RU.verdict(round.drafted[s.i])}`;
+    if (s.phase === "acceptance") return `${head} · ${quoted(round.drafted[s.i].text, "«»")}: ${RU.acceptance(round.drafted[s.i])}`;
     const e = round.emitted.find((x) => x.kind !== "accepted");
     if (!e) return `${head} · конец раунда`;
     if (e.kind === "recovered") return `${head} · вместо отклонённого выбран заново ${quoted(e.text, "«»")}`;

@@ -14,7 +14,7 @@ test("bars: every row splits, the whole sums to 1, the rest carries its own over
     if (!m.hasQ) continue;
     assert.ok(Math.abs(sum("q") - 1) < 1e-4);
     assert.ok(Math.abs(sum("agreed") - table.overlap) < 1e-4, "agreed parts add up to the overlap");
-    for (const r of m.rows) assert.ok(Math.abs(r.agreed + r.owed - r.p) < 1e-9 && Math.abs(r.agreed + r.eager - r.q) < 1e-9);
+    for (const r of m.rows) assert.ok(Math.abs(r.agreed + r.pmore - r.p) < 1e-9 && Math.abs(r.agreed + r.qmore - r.q) < 1e-9);
     if (m.hasResidual) assert.ok(Math.abs(sum("residual") - 1) < 1e-4);
   }
 });
@@ -37,7 +37,7 @@ test("the drafted and the drawn token are always listed", () => {
   assert.ok(Math.abs(m.rows.at(-1).agreed - (0.05 + 25 * 0.03)) < 1e-9);
 });
 
-test("the pin is drawn only where u·q tells the verdict", () => {
+test("the pin is drawn only where u·q tells whether it was accepted", () => {
   assert.ok(Math.abs(pinAt(d()) - 0.31 * 0.37) < 1e-9);
   assert.equal(pinAt(d({ threshold: 0.9 })), null);
   assert.equal(pinAt(d({ u: null })), null);

@@ -1,19 +1,19 @@
 import test from "node:test";
 import assert from "node:assert/strict";
-import { AGREED, goodPlace, openingStep, predictPlace, verdictStep } from "../../../../assets/js/lesson/places.js";
+import { AGREED, goodPlace, openingStep, predictPlace, acceptanceStep } from "../../../../assets/js/lesson/places.js";
 import { buildSteps, tableFor } from "../../../../assets/js/trace/steps.js";
 import { ceiling, dragsTo, sandbox, summary } from "../../../../assets/js/whatif/sandbox.js";
 import { read } from "../data.mjs";
 
 const trace = read("sampled"), { steps, ends } = buildSteps(trace.rounds);
 
-test("the place to predict is open: tested, p below q, and the player stands before the verdict", () => {
+test("the place to predict is open: tested, p below q, and the player stands before its acceptance", () => {
   const at = predictPlace(trace), d = trace.rounds[at.r].drafted[at.i];
   assert.ok(d.verdict !== "not_reached" && d.p < d.q);
-  const before = steps[verdictStep(steps, at) - 1];
+  const before = steps[acceptanceStep(steps, at) - 1];
   assert.equal(before, steps[openingStep("predict", trace, steps, ends)]);
   assert.equal(before.r, at.r);
-  assert.ok(before.phase === "verify" || (before.phase === "verdict" && before.i !== at.i));
+  assert.ok(before.phase === "verify" || (before.phase === "acceptance" && before.i !== at.i));
 });
 
 test("the overlap can be pulled to what is asked where the step opens, and the dice have both kept and resampled to show", () => {

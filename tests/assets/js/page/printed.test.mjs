@@ -37,9 +37,9 @@ test("a sum is true as it is printed, whatever its parts", () => {
 test("the sentences use it", () => {
   const d = { text: " a", p: 0.00581, q: 0.9, u: 0.0062, threshold: 0.00646, verdict: "accepted" };
   for (const w of [EN, RU]) {
-    const [, u, t] = /u = ([\d.]+) < p\/q = ([\d.]+)/.exec(w.verdict(d));
-    assert.ok(value(u) < value(t), w.verdict(d));
-    const [, ku, kt] = /u ([\d.]+) < p\/q ([\d.]+)/.exec(w.cardVerdict(d, "accepted")[1]);
+    const [, u, t] = /u = ([\d.]+) < p\/q = ([\d.]+)/.exec(w.acceptance(d));
+    assert.ok(value(u) < value(t), w.acceptance(d));
+    const [, ku, kt] = /u ([\d.]+) < p\/q ([\d.]+)/.exec(w.cardAcceptance(d, "accepted")[1]);
     assert.ok(value(ku) < value(kt));
     const [, at, p] = /u·q = ([\d.]+);.*p = ([\d.]+),/.exec(w.bars.pinNote(d));
     assert.ok(value(at) < value(p), w.bars.pinNote(d));

@@ -11,34 +11,34 @@ import {
   roundSteps,
   settleIndex,
   tableFor,
-  verdictOrder,
+  testedOrder,
 } from "../../../../assets/js/trace/steps.js";
 import { stepAt } from "../../../../assets/js/watch/clock.js";
 import { read, traces } from "../data.mjs";
 
 const all = Object.fromEntries(Object.keys(traces).map((name) => [name, read(name)]));
 
-test("every round goes draft, one verification, verdicts in order, settle", () => {
+test("every round goes draft, one verification, acceptances in order, settle", () => {
   for (const trace of Object.values(all)) {
     trace.rounds.forEach((round, r) => {
       const phases = roundSteps(round, r).map((s) => s.phase).join(" ");
       if (!round.drafted.length) return assert.equal(phases, "settle");
-      assert.match(phases, /^(draft )+verify( verdict)+( settle)?$/);
-      assert.equal(phases.split("verdict").length - 1, verdictOrder(round).length);
+      assert.match(phases, /^(draft )+verify( acceptance)+( settle)?$/);
+      assert.equal(phases.split("acceptance").length - 1, testedOrder(round).length);
       assert.equal(phases.endsWith("settle"), settleIndex(round) >= 0);
     });
   }
 });
 
-test("verdicts fall left to right and stop at the first rejection", () => {
+test("tokens are tested left to right up to the first rejection", () => {
   for (const round of all.sampled.rounds.filter((r) => r.drafted.length)) {
-    const seen = verdictOrder(round).map((i) => round.drafted[i].verdict);
+    const seen = testedOrder(round).map((i) => round.drafted[i].verdict);
     assert.deepEqual(seen, seen.map((_, i) => (i < seen.length - 1 ? "accepted" : seen.at(-1))));
-    assert.deepEqual(verdictOrder(round), seen.map((_, i) => i));
+    assert.deepEqual(testedOrder(round), seen.map((_, i) => i));
   }
 });
 
-test("states at each step: hidden, pending, lit, verdict; text grows with the verdicts", () => {
+test("states at each step: hidden, pending, lit, accepted or rejected; text grows with the accepted tokens", () => {
   const round = all.sampled.rounds.find(
     (r) => r.drafted.length === 4 && r.drafted[1].verdict === "rejected" && r.drafted[0].verdict === "accepted",
   );

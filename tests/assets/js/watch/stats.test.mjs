@@ -15,7 +15,7 @@ test("the headline names what it divides by, and says when it is slower", () => 
   assert.match(slow.label, /slower here/);
   assert.match(slow.why, /^Slower here, because/);
   const guess = headline({ ...sampled, plain: null, run: { ...sampled.run, costs: { plain_step_s: 0.001 } } }, EN);
-  assert.deepEqual([guess.estimate, guess.slow, guess.why], [true, false, ""], "no verdict before plain decoding has been timed");
+  assert.deepEqual([guess.estimate, guess.slow, guess.why], [true, false, ""], "no speed-up told before plain decoding has been timed");
   assert.match(guess.label, /by an estimate/);
   assert.equal(headline({ ...sampled, rounds: sampled.rounds.map((r) => ({ ...r, drafted: [] })) }, EN).label, EN.speed.plainRun);
   assert.equal(headline({ ...sampled, rounds: [] }, EN).big, "–");
