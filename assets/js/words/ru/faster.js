@@ -58,7 +58,8 @@ export const FASTER_RU = {
       );
     },
     arithmetic(name, { row_exact: exact, arithmetic: chosen }) {
-      const bits = { w16a32: "веса по 16 бит, активации по 32", w8a16: "веса по 8 бит, активации по 16", w4a16: "веса по 4 бита, активации по 16" }[name];
+      const bits = { w16a32: "веса по 16 бит, активации по 32", w8a16: "веса по 8 бит, активации по 16",
+        w4a16: "веса по 4 бита, активации по 16" }[name];
       const others = Object.keys(chosen?.tried ?? {}).filter((x) => x !== name);
       return (
         `Арифметика этого запуска: ${name}${bits ? ` (${bits})` : ""}` +
