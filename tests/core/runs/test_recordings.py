@@ -42,6 +42,26 @@ def test_shipped_runs_are_real_and_listed(path):
     assert json.loads(path.read_text())["version"] == 1
 
 
+def texts(of: str) -> dict[tuple, dict[str, list[int]]]:
+    """Prompt, temperature and seed of greedy and coupled shipped runs -> their emitted ids by name."""
+    found: dict[tuple, dict[str, list[int]]] = {}
+    for path in TRACES:
+        run = (read := trace.read(path)).run
+        kind = "coupled" if run["verify"] == "coupled" else "greedy" if run["sampling"]["temperature"] == 0 else "sampled"
+        if kind == of and run["row_exact"]:
+            found.setdefault((run["prompt"], run["sampling"]["temperature"], run["seed"], run["dtype"]), {})[path.stem] = read.emitted_ids
+    return found
+
+
+@pytest.mark.parametrize("kind", ["greedy", "coupled"])
+def test_all_methods_wrote_one_text(kind):
+    found = texts(kind)
+    assert any(len(runs) > 3 for runs in found.values())
+    for runs in found.values():
+        longest = max(runs.values(), key=len)
+        assert all(ids == longest[:len(ids)] for ids in runs.values()), sorted(runs)
+
+
 def test_a_coupled_run_has_a_name_of_its_own():
     entry = {"example": "chat", "method": "eagle", "temperature": 0.8}
     assert recordings.name_of(entry) == "chat-eagle" and recordings.request_of(entry).options.verify == "chain"
