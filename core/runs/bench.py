@@ -48,7 +48,8 @@ def against_transformers(pair: Pair) -> dict[str, Any]:
 
     def generate(dtype: torch.dtype) -> None:
         with torch.inference_mode():
-            theirs[dtype].generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, min_new_tokens=NEW_TOKENS, max_new_tokens=NEW_TOKENS)
+            theirs[dtype].generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, min_new_tokens=NEW_TOKENS,
+                                   max_new_tokens=NEW_TOKENS)
 
     def ours() -> None:
         list(Decoding(pair.target, Proposer(), ids, Options(NEW_TOKENS, ignore_eos=True, record=False), pair.text))
