@@ -73,7 +73,7 @@ class Auto:
 
     def __init__(self, costs: dict[str, Any], trees: bool = False) -> None:
         """costs: of core.measuring.costs, with `acceptance` [level][rank] where it is known. trees: whether the proposer can draft trees."""
-        self.costs = costs
+        self.costs = costs | {"verify_s": rising(costs["verify_s"])}
         self.prior = [[float(share) for share in ranks] for ranks in costs.get("acceptance") or [[PRIOR]]]
         while len(self.prior) < LONGEST:                        # deeper levels were not measured: as the last one
             self.prior.append(self.prior[-1])
@@ -154,6 +154,14 @@ def _paths(tree: StaticTree) -> list[list[int]]:
     for parent, rank in zip(tree.parents, tree.ranks):
         paths.append([*(paths[parent] if parent >= 0 else []), rank])
     return paths
+
+
+def rising(passes: dict[str, float]) -> dict[str, float]:
+    """The measured seconds without what must be noise: a pass that took longer than one over more tokens."""
+    out, least = {}, float("inf")
+    for k in sorted(passes, key=int, reverse=True):
+        least = out[k] = min(least, passes[k])
+    return out
 
 
 def pass_seconds(passes: dict[str, float], k: int) -> float:

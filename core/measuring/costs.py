@@ -18,6 +18,7 @@ from core.models import host_copy
 from core.models.graphs import GraphRunner
 from core.models.target import Target, graph_runner
 from core.sampling.probs import Sampling
+from core.trace import Round
 
 CONTEXT = 64        # tokens in the cache while measuring
 GAIN = 0.9          # more threads are used only if they save at least 10 %: on shared cores they can cost more than they save
@@ -129,10 +130,22 @@ def overhead(target: Target, repeats: int, lengths: Sequence[int] = (1, 5)) -> d
 
         def once(draft=draft, logits=logits, verification=verification) -> None:
             flat, layout, _ = verification.accept(draft, None, logits, None, None)
-            RoundResult.of(host_copy.wait(host_copy.start_copy(flat, layout)), False)
+            result = RoundResult.of(host_copy.wait(host_copy.start_copy(flat, layout)), False)
+            result.write(Round(0, 0, len(draft)), len(result.ids), True, True, str)
 
-        out[k] = _median(once, repeats, target.device)
+        out[k] = _median(once, repeats, target.device, _pass_before(target))
     return out
+
+
+def _pass_before(target: Target) -> Callable[[], None]:
+    """A target pass over one token: it fills the caches of a CPU with the target's weights, as before every step of a real round."""
+    cache, token = target.new_cache(1), torch.zeros(1, dtype=torch.long, device=target.device)
+
+    def act() -> None:
+        cache.truncate(0)
+        target.verify(token, cache, 1)
+
+    return act
 
 
 @torch.inference_mode()
@@ -163,15 +176,20 @@ def draft_seconds(target: Target, proposer: Proposer, repeats: int, k: int = 4, 
 
         for _ in range(runner.direct_first):
             once()
-        return _median(once, repeats, target.device) / (first.levels or len(first))
+        return _median(once, repeats, target.device, _pass_before(target)) / (first.levels or len(first))
     finally:
         proposer.end()
         ctx.give_back()
 
 
-def _median(once: Callable[[], object], repeats: int, device: torch.device) -> float:
+def _median(once: Callable[[], object], repeats: int, device: torch.device, before: Callable[[], None] = lambda: None) -> float:
+    """Median seconds of once(), each time after before(), which is not timed."""
     once()
-    return statistics.median(_timed(once, device) for _ in range(repeats))
+    spent = []
+    for _ in range(repeats):
+        before()
+        spent.append(_timed(once, device))
+    return statistics.median(spent)
 
 
 def synchronize(device: torch.device) -> None:

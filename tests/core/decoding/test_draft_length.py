@@ -105,6 +105,11 @@ def test_a_useless_draft_is_tried_seldom_and_taken_up_when_it_gets_good():
     assert k > 1
 
 
+def test_a_pass_that_took_longer_than_a_larger_one_was_disturbed():
+    assert draft_length.rising({"1": 3.0, "2": 1.0, "4": 2.0, "11": 1.5}) == {"1": 1.0, "2": 1.0, "4": 1.5, "11": 1.5}
+    assert Auto(FLAT | {"verify_s": {"1": 1.0, "2": 9.0, "3": 1.1, "11": 9.0}, "acceptance": [[0.9]]}).now.levels
+
+
 def test_noise_changes_nothing():
     near = {"verify_s": {"1": 1.0, "2": 1.39, "3": 1.99}, "draft_step_s": 0.0, "acceptance": [[0.4]]}
     assert Auto(near).now == Shape(0, 0)                                    # 1.4 / 1.39 is less than GAIN

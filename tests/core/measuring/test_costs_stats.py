@@ -80,7 +80,7 @@ def test_costs_are_measured_in_any_context(positions, draft):
     """The keys of the record, also for contexts shorter than the measured passes."""
     to = tiny.target(max_positions=positions, num_layers=1)
     out = costs.measure(to, DraftModel(tiny.decoder(num_layers=1, max_positions=positions)) if draft else Proposer(), repeats=1)
-    assert set(out) == {"plain_step_s", "verify_s", "draft_step_s"}
+    assert set(out) == {"plain_step_s", "verify_s", "draft_step_s", "other_s"}
     assert next(iter(out["verify_s"])) == "1" and out["plain_step_s"] == out["verify_s"]["1"]
     assert all(isinstance(k, str) and math.isfinite(s) and s > 0 for k, s in out["verify_s"].items())
     assert (out["draft_step_s"] is not None) == (draft and positions > 4)
