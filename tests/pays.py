@@ -1,6 +1,7 @@
 """README's table "What it gains": `python -m tests.pays [--json FILE]` measures every method by default settings on this machine.
 
 Six example prompts and ten others; each method and plain decoding in turns, medians of three; ratios of plain's seconds to the method's.
+`python -m tests.pays --table FILE.json …` prints such results as README's table.
 Weaker CPUs: set ONEDNN_MAX_CPU_ISA, ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS and FBGEMM_ENABLE_INSTRUCTIONS before it starts.
 """
 from __future__ import annotations
@@ -34,7 +35,11 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--table", type=Path, nargs="+")
     args = parser.parse_args()
+    if args.table:
+        print(table([json.loads(file.read_text()) for file in args.table]))
+        return
     pair = load.load(dtype=args.dtype)
     costs.choose_threads(pair.target)
     asked = prompts.examples() | {f"own {i}": text for i, text in enumerate(OWN, 1)}
@@ -72,6 +77,18 @@ def main() -> None:
     print(json.dumps({k: v for k, v in result.items() if k != "ratios"}, indent=1))
     if args.json:
         args.json.write_text(json.dumps(result, indent=1))
+
+
+def table(results: list[dict]) -> str:
+    """Results of several settings as a Markdown table, a column each: means over the six examples, and in brackets the lowest of all prompts."""
+    rows = [("arithmetic that `auto` took", [r["arithmetic"] for r in results]),
+            ("plain, tokens/s", [f"{r['plain_tokens_per_s']:.0f}" for r in results]),
+            ("plain against transformers' faster dtype", [f"{r['transformers']['plain_over_transformers']:.2f}x" for r in results]),
+            ("a pass over 4 tokens against one", [f"{r['passes']['4'] / r['passes']['1']:.2f}x" for r in results])]
+    rows += [(f"`{m}`", [f"{r['mean_examples'][m]:.2f}x ({r['lowest'][m]:.2f}x)" for r in results]) for m in METHODS]
+    rows += [(f"lookup on {name}", [f"{r['ratios'][name]['lookup']:.2f}x" for r in results]) for name in ("edit", "chat")]
+    rows.append(("greedy texts unlike plain's", [f"{len(r['texts_differ'])} of {len(r['ratios']) * len(METHODS)}" for r in results]))
+    return "\n".join(f"| {name} | {' | '.join(cells)} |" for name, cells in rows)
 
 
 if __name__ == "__main__":

@@ -126,8 +126,11 @@ class Pair:
 
 
 def load(pair: str = "smollm2", target: str | None = None, draft: str | None = None, dtype: str = "auto", device: str = "auto",
-         progress: Progress | None = None, quantize_to: str | None = None) -> Pair:
-    """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). Raises UserError or EnvironmentFailure."""
+         progress: Progress | None = None, quantize_to: str | None = None, anew: bool = False) -> Pair:
+    """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). anew: dtype auto measures again what was chosen earlier.
+
+    Raises UserError or EnvironmentFailure.
+    """
     report = progress or (lambda *_: None)
     where = pick_device(device)
     kind, kernel = pick_dtype(dtype, where), pick_kernel(dtype, where)
@@ -150,7 +153,7 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
     text = Text.from_folder(folder)
     try:
         if measured:
-            model, chosen = _measured(folder, where, holds, target_name, text)
+            model, chosen = _measured(folder, where, holds, target_name, text, anew)
             notes = notes | ({"arithmetic": vars(chosen)} if chosen else {})
         else:
             model = _in_kernel(load_model(folder, kind, where, holds, target_name, quantize_to), kernel, target_name)
@@ -164,10 +167,11 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
     return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given, notes | getattr(model, "notes", {}))
 
 
-def _measured(folder: Path, device: torch.device, holds: str, name: str, text: Text | NoText) -> tuple[Decoder | HFModel, arithmetic.Choice | None]:
+def _measured(folder: Path, device: torch.device, holds: str, name: str, text: Text | NoText,
+              anew: bool) -> tuple[Decoder | HFModel, arithmetic.Choice | None]:
     """The model in the arithmetic that is the fastest on this CPU, and why; without a choice where transformers runs the model."""
     mark = fingerprint(folder)
-    chosen = arithmetic.known(mark)
+    chosen = None if anew else arithmetic.known(mark)
     if chosen:
         return arithmetic.apply(load_model(folder, torch.float32, device, holds, name), chosen.name), chosen
     model: Any = load_model(folder, torch.float32, device, holds, name)

@@ -21,6 +21,18 @@ def gpu(args: argparse.Namespace) -> int:
     return 0 if run.passed(result) else 1
 
 
+def machine(args: argparse.Namespace) -> int:
+    """Measure which arithmetic is the fastest here, and what each method would draft in it."""
+    check_writable(args.json)
+    from core.cli.request import load_pair
+    from core.runs import machine
+    pair = load_pair(args, anew=True)
+    with pair.enough():
+        result = machine.check(pair)
+    give(args.json, result, machine.table(result))
+    return 0
+
+
 def presets(args: argparse.Namespace) -> int:
     """List the ready pairs, and which of them fit this machine's GPU."""
     import torch

@@ -50,7 +50,7 @@ def _run_in_the_terminal(run: Run, args: argparse.Namespace) -> bool:
     printer = Printer(sys.stdout, wants_colour(sys.stdout))
     plain, interrupted = _decode(run, args.baseline, printer.round)
     printer.end(run.totals.text)
-    print(summary(run.totals, plain), file=sys.stderr)
+    print(summary(run.totals, plain, run.facts), file=sys.stderr)
     if args.json:
         run.trace(plain).write(args.json)
     return interrupted
@@ -184,7 +184,7 @@ def traces_show(args: argparse.Namespace) -> int:
         printer.round(round_)
     printer.end(recorded.totals.text if recorded.totals else "".join(e.text for r in recorded.rounds for e in r.emitted))
     if recorded.totals:
-        print(summary(recorded.totals, recorded.plain), file=sys.stderr)
+        print(summary(recorded.totals, recorded.plain, recorded.run), file=sys.stderr)
     return 0
 
 

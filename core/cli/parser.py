@@ -85,6 +85,10 @@ def _check(p: Parser) -> None:
     _json_option(gpu)
     gpu.add_argument("--seconds", type=whole, default=420, metavar="N", help="time to spend at most (default 420)")
     gpu.set_defaults(act=checks.gpu)
+    here = what.add_parser("machine", help="which arithmetic is the fastest here, measured anew, and what each method would draft")
+    _model_options(here)
+    _json_option(here)
+    here.set_defaults(act=checks.machine)
     ready = what.add_parser("presets", help="the ready pairs by size of GPU, with licences and what fits here")
     ready.set_defaults(act=checks.presets)
 

@@ -75,7 +75,7 @@ def need_chain(args: argparse.Namespace, chosen: list, given: dict) -> None:
                         "or take --tree chain.")
 
 
-def load_pair(args: argparse.Namespace):
+def load_pair(args: argparse.Namespace, anew: bool = False):
     """The core.checkpoints.load.Pair that the model options name, with the number of CPU threads set: as given, else by measuring."""
     import torch
 
@@ -85,7 +85,7 @@ def load_pair(args: argparse.Namespace):
     if args.threads is not None and not 1 <= args.threads <= most:
         raise UserError(f"--threads must be from 1 to {most}, not {args.threads}.")
     with progress() as report:
-        pair = load.load(args.pair, args.target, args.draft, args.dtype, args.device, report, args.quantize)
+        pair = load.load(args.pair, args.target, args.draft, args.dtype, args.device, report, args.quantize, anew)
     if args.threads:
         torch.set_num_threads(args.threads)
     else:

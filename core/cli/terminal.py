@@ -74,8 +74,8 @@ class Printer:
         self.stream.flush()
 
 
-def summary(totals: Totals, plain: dict[str, Any] | None) -> str:
-    """One line; every rate names its denominator."""
+def summary(totals: Totals, plain: dict[str, Any] | None, run: dict[str, Any] | None = None) -> str:
+    """One line; every rate names its denominator. run: the trace's facts, for why nothing was drafted."""
     parts = [f"{totals.new_tokens} tokens in {totals.rounds} target passes"]
     if totals.tokens_per_round is not None:
         parts.append(f"{totals.tokens_per_round:.2f} tokens per drafting round")
@@ -87,6 +87,8 @@ def summary(totals: Totals, plain: dict[str, Any] | None) -> str:
     if plain and spent and plain.get("tokens_per_s"):
         ratio = (plain["ttft_s"] + plain["decode_s"]) / spent
         parts.append(f"plain {plain['tokens_per_s']:.1f} tokens/s: {ratio:.2f}x" + ("" if ratio >= 1 else " (slower here)"))
+    if run and run.get("expected") and not totals.drafted:
+        parts.append("nothing drafted: no draft was expected to gain here")
     if totals.peak_memory_bytes:
         parts.append(f"peak {totals.peak_memory_bytes / 2 ** 20:.0f} MiB")
     return "; ".join(parts) + f"; stopped by {totals.stop}."

@@ -209,7 +209,7 @@ class Decoding:
             if not all(map(math.isfinite, [*host["peak"], *host["q"]])):
                 who = "target" if not all(map(math.isfinite, host["peak"])) else "draft"
                 raise EnvironmentFailure(f"The {who}'s logits are not finite in {self.target.dtype}: take --dtype float32, or other weights.")
-            result = RoundResult.of(host, self.options.verify == "block")
+            result = RoundResult.of(host)
             ids = result.ids
             count = self._cut(ids)
             self.tokens += ids[:count]

@@ -22,8 +22,7 @@ class RoundResult:
     recovered: bool             # whether it replaces a rejected token
 
     @classmethod
-    def of(cls, host: Host, block: bool) -> RoundResult:
-        """block: the draft was verified as a whole (block verification), so a next token drawn before its end is a recovered one."""
+    def of(cls, host: Host) -> RoundResult:
         tokens = [int(t) for t in host["tokens"]]
         n = len(tokens)
         parents = [int(x) for x in host["parents"]] if "parents" in host else list(range(-1, n - 1))
@@ -31,7 +30,7 @@ class RoundResult:
         levels = [0] * n
         for i in range(n):
             levels[i] = 1 if parents[i] < 0 else levels[parents[i]] + 1
-        recovered = any(host["tested"][i] and not host["accepted"][i] for i in range(n) if parents[i] == at - 1) or (block and at < n)
+        recovered = any(host["tested"][i] and not host["accepted"][i] for i in range(n) if parents[i] == at - 1)
         return cls(host, tokens, parents, levels, [i for i in range(n) if host["accepted"][i]], last, at, recovered)
 
     @property

@@ -130,7 +130,7 @@ def overhead(target: Target, repeats: int, lengths: Sequence[int] = (1, 5)) -> d
 
         def once(draft=draft, logits=logits, verification=verification) -> None:
             flat, layout, _ = verification.accept(draft, None, logits, None, None)
-            result = RoundResult.of(host_copy.wait(host_copy.start_copy(flat, layout)), False)
+            result = RoundResult.of(host_copy.wait(host_copy.start_copy(flat, layout)))
             result.write(Round(0, 0, len(draft)), len(result.ids), True, True, str)
 
         out[k] = _median(once, repeats, target.device, _pass_before(target))

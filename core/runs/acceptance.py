@@ -16,6 +16,7 @@ from core.trace import Round, Table
 
 LENGTHS = {"lookup": 8, "suffix": 8, "medusa": 4}      # levels drafted; 5 for the others
 RANKS = 8
+ENOUGH = 30             # drafts that reached a level, for its shares to count
 SETTINGS: dict[str, dict[str, Any]] = {"eagle": {"tree": "chain"}, "medusa": {"tree": "chain"}, "early-exit": {"skip_layers": "14-15"}}
 COMBINED = {"ngram_min": 3}                             # the lookup before a draft asks for longer matches
 COSTS = {"verify_s": {"1": 1.0, "2": 1.0}, "draft_step_s": 0.1, "plain_step_s": 1.0}        # nothing here depends on time
@@ -61,17 +62,22 @@ def shares(rounds: Sequence[Round]) -> list[list[float]]:
                         hits[level][rank] += p
     out = []
     for n, row in zip(tested, hits):
-        if n < 8:               # too few to say anything
+        if n < ENOUGH:
             break
-        ranks = [round(h / n, 4) for h in row]
-        rest = [min(r, ranks[0]) for r in ranks[1:]]
-        out.append([ranks[0], *sorted(rest, reverse=True)] if any(rest) else ranks[:1])
+        out.append(possible([h / n for h in row]))
     return out
+
+
+def possible(ranks: Sequence[float]) -> list[float]:
+    """Shares as the tokens of one position can have them: none above the one before it, at most 1 together. A share without others stays alone."""
+    first, rest = ranks[0], sorted((min(r, ranks[0]) for r in ranks[1:]), reverse=True)
+    room = min(1.0, (1 - first) / sum(rest)) if any(rest) else 0.0
+    return [round(first, 4), *(round(r * room, 4) for r in rest)] if room else [round(first, 4)]
 
 
 def with_ranks(levels: list[list[float]], accuracy: Sequence[Sequence[float]]) -> list[list[float]]:
     """The ranks that a record of Medusa's heads does not list, in the proportions of the accuracies measured in training."""
-    return [[round(min(1.0, row[0] * a / known[0]), 4) for a in known[:RANKS]] for row, known in zip(levels, accuracy)]
+    return [possible([row[0] * a / known[0] for a in known[:RANKS]]) for row, known in zip(levels, accuracy)]
 
 
 def _by_rank(table: Table) -> list[float]:

@@ -87,3 +87,9 @@ def test_the_summary_names_every_denominator():
 @pytest.mark.parametrize("plain", [None, {}, {"ttft_s": 0.0, "decode_s": 0.0, "tokens_per_s": None, "elapsed_s": []}], ids=["no", "empty", "zero"])
 def test_the_summary_of_an_incomplete_record(totals, plain):
     assert terminal.summary(totals, plain).endswith(f"stopped by {totals.stop}.")
+
+
+def test_the_totals_say_that_nothing_was_to_be_gained():
+    idle = stats.totals([], "", "length", None)
+    assert "no draft was expected to gain" in terminal.summary(idle, None, {"expected": [{"levels": 0}]})
+    assert "no draft" not in terminal.summary(idle, None, {}) and "no draft" not in terminal.summary(idle, None)

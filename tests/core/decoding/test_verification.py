@@ -48,7 +48,7 @@ def test_the_whole_is_its_two_halves(kind, sampling):
         tree, logits, hidden_states = step.forward(cache_of(to), uncached, draft)
         again, same, next_again = step.accept(draft, tree, logits, u, seen)
     assert torch.equal(flat, again) and layout == same and torch.equal(next_id, next_again) and hidden_states == []
-    result = RoundResult.of(wait(start_copy(flat, layout)), block=False)
+    result = RoundResult.of(wait(start_copy(flat, layout)))
     assert result.last == int(next_id) and len(result.tokens) == len(draft) and logits.shape == (len(draft) + 1, V)
 
 
@@ -60,7 +60,7 @@ def test_greedy_accepts_what_the_target_would_have_said():
         with torch.inference_mode():
             flat, layout, _ = verification(to, Draft(torch.tensor(tokens)), sampling)(
                 cache_of(to), torch.tensor(PROMPT[-1:]), None, None, *Draft(torch.tensor(tokens)).tensors())
-        result = RoundResult.of(wait(start_copy(flat, layout)), block=False)
+        result = RoundResult.of(wait(start_copy(flat, layout)))
         assert result.path == list(range(n)) and (n == 3 or result.last == right[n]) and result.recovered == (n < 3)
 
 
