@@ -174,7 +174,7 @@ def test_without_coupled_recordings_there_is_no_such_part(user):
 def test_a_coupled_run_says_in_watch_what_decided(visit):
     user = visit("coupled", "?run=chat-draft-coupled")
     user.wait("() => document.querySelector('#player .ss-caption').textContent.includes('the same dice for target and draft')")
-    why = user.page.locator("#player .ss-card .ss-verdict").all_inner_texts()
+    why = user.page.locator("#player .ss-card .ss-acceptance").all_inner_texts()
     assert any("same dice" in x for x in why) and not any("u =" in x for x in why)
 
 

@@ -69,7 +69,8 @@ def test_a_logit_scale_moves_no_rank(scale, dtype, tmp_path):
     heads.medusa_vllm(tmp_path / "scaled", logit_scale=scale)
     state = heads.noise(3)(heads.H).to(dtype)
     sampling_ctx = tiny_context(target)
-    drafted = [Guesses(MedusaHeads(medusa.read(tmp_path / name, "medusa-vllm", target.config), target), sampling_ctx, 3, tree)(None, state, None)[0]
+    heads_of = {name: MedusaHeads(medusa.read(tmp_path / name, "medusa-vllm", target.config), target) for name in ("plain", "scaled")}
+    drafted = [Guesses(heads_of[name], sampling_ctx, 3, tree)(None, state, None, None)[0]
                for name in ("plain", "scaled") for tree in (None, StaticTree.full((3, 2)))]
     assert torch.equal(drafted[0], drafted[2]) and torch.equal(drafted[1], drafted[3]) and len(set(drafted[1].tolist())) > 2
 

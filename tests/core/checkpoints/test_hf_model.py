@@ -203,7 +203,7 @@ def test_a_folder_loads_and_runs_from_the_command_line(folder, capsys):
     assert isinstance(pair.target, HFTarget) and pair.target.vocab_size == 20 and pair.target.max_positions == 64
     want = plain(build("gpt2", torch.float32), PROMPT, 8)
     for method in ("plain", "lookup", "draft"):
-        draft = ["--draft", str(folder)] if method == "draft" else []
+        draft = ["--draft", str(folder), "--draft-len", "3"] if method == "draft" else []
         code = main.main(["run", "--target", str(folder), *draft, "--method", method, "--prompt-ids", ",".join(map(str, PROMPT)),
                          "--max-new-tokens", "8", "--dtype", "float32", "--device", "cpu", "--threads", "1", "--json", "-", "--ignore-eos"])
         out = json.loads(capsys.readouterr().out)
