@@ -38,7 +38,7 @@ class Noise:
         return kept
 
     def _made(self, positions: range) -> Tensor:
-        start = _mixed(self.seed)
+        start = _mixed(self.seed) or STEP       # seed 0 mixes to 0, and token 0 of its position 0 could then never win
         keys = to_device([_signed(_mixed(start + STEP * t)) for t in positions], self.device)
         x = keys[:, None] + self._ids           # the state of SplitMix64 after `id` steps from the position's key
         shifted = torch.empty_like(x)

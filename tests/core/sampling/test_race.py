@@ -43,7 +43,7 @@ def test_known_values():
     x = int.from_bytes(bytes.fromhex("e220a8397b1dcdaf"), "big")         # SplitMix64's first output from state 0
     assert race._mixed(race.STEP) == x
     got = Noise(0, 3, CPU).rows(0, 1)[0].tolist()
-    key = race._mixed(race._mixed(0))
+    key = race._mixed(race.STEP)
     for token, e in enumerate(got):
         bits = race._mixed(key + race.STEP * token) >> 12
         assert e == pytest.approx(-math.log((bits + 0.5) / 2 ** 52), rel=1e-14)
@@ -56,6 +56,12 @@ def test_the_values_are_exponential_to_the_tails():
     below = [int((e < x).sum()) / len(e) / x for x in (1e-3, 1e-4)]
     assert below == pytest.approx([1, 1], abs=0.25)
     assert len(e.unique()) == len(e)
+
+
+def test_the_first_noise_of_small_seeds_is_not_extreme():
+    """SplitMix64's output function keeps 0: seed, position and token 0 together gave the largest value there is."""
+    assert kstest([float(Noise(seed, 1, CPU).rows(0, 1)) for seed in range(200)], "expon").pvalue > 0.001
+    assert all(float(Noise(seed, 1, CPU).rows(0, 1)) < 15 for seed in range(200))
 
 
 @pytest.mark.parametrize("bits", [0, (1 << 64) - 1])
