@@ -97,7 +97,8 @@ def test_the_command_line_works_from_another_folder(installed, tmp_path):
     small = ["--target", str(target), "--draft", str(target), "--dtype", "float32", "--threads", "1", "--device", "cpu"]
     recorded = str(site(installed) / "specscope_assets" / "traces" / "chat-draft.json")
     asked = [["run", *small, "--prompt", "Hi", "--max-new-tokens", "8", "--json", "-"],
-             ["run", "--method", "eagle", "--threads", "1", "--prompt", "Name three rivers.", "--max-new-tokens", "4", "--json", "-"],
+             ["run", "--method", "eagle", "--threads", "1", "--prompt", "Name three rivers.", "--max-new-tokens", "4", "--draft-len", "2",
+              "--json", "-"],
              ["bench", *small], ["traces", "show", recorded], ["traces", "prepare"], ["check", "presets"]]
     done = json.loads(call(installed, "python", "-c", COMMANDS, json.dumps(asked)).splitlines()[-1])
     assert [code for code, _, _ in done] == [0] * len(asked), done

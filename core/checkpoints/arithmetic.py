@@ -81,16 +81,17 @@ def choose(load: Callable[[], Decoder], ids: Sequence[int], fingerprint: str) ->
         else:
             packed = model if model is not None else load()
         choice = Choice(name, _why(name, tried), tried)
-        _keep(choice, fingerprint)
+        if not any("skipped" in t for t in tried.values()):         # else the machine was busy: measured again next time
+            _keep(choice, fingerprint)
         return packed, choice
     raise AssertionError("float32 is never refused")
 
 
 def apply(model: Decoder, name: str) -> Decoder:
-    """The float32 model in this arithmetic, in place. Raises RuntimeError for weights that it cannot hold."""
+    """The model, in float32 or already of this dtype, in this arithmetic, in place. Raises RuntimeError for weights that it cannot hold."""
     if name == "bfloat16":
         model = model.to(torch.bfloat16)
-    if name in kernels.KERNELS and kernels.available(name):
+    if name in kernels.KERNELS and model.device.type == "cpu" and kernels.available(name):
         model.pack(name, exact=name in kernels.ROW_EXACT)
     return model
 
@@ -100,7 +101,10 @@ def measure(model: Decoder) -> dict[str, dict[str, Any]]:
     """Seconds of passes over LENGTHS tokens in each arithmetic of this machine, from SLICE of the layers; and what to expect of it."""
     started, tried, layers = time.perf_counter(), {}, min(SLICE, model.config.num_layers)
     for name in ("w16a32", "w4a16", "w8a16", "bfloat16", "float32"):
-        if name != "float32" and (not kernels.available(name) or time.perf_counter() - started > SPENT):
+        if name != "float32" and not kernels.available(name):
+            continue
+        if name != "float32" and time.perf_counter() - started > SPENT:
+            tried[name] = {"skipped": f"measuring had taken more than {SPENT:g} s"}
             continue
         try:
             part = apply(_slice(model, layers), name)

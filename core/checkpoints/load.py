@@ -25,6 +25,7 @@ from core.models.target import DecoderTarget, Target
 from core.models.text import NoText, Text, first_difference
 
 PAIRS = ("smollm2",)
+LOOKED_UP = ("lookup", "suffix")        # methods whose drafts come from the text alone
 HASHED = 4 << 30        # larger weights are named by size alone: hashing them would take longer than loading
 
 
@@ -63,16 +64,17 @@ class Pair:
 
     def acceptance(self, method: str, greedy: bool) -> dict[str, list[list[float]]] | None:
         """What was measured with the shipped drafts: of drafts that reach a level, the share whose node of rank 0, 1, ... is accepted there;
-        [level][rank], by part of the proposer ("" the main one). None for other drafts and targets."""
-        folder = self.drafts.get(method.rpartition("+")[2])
-        if folder is not None and not folder.is_relative_to(ASSETS):
-            return None
+        [level][rank], by part of the proposer ("" the main one). None for other drafts, and for layers of another target; what is looked
+        up in the text depends little on the target."""
+        first, _, main = method.rpartition("+")
+        folder = self.drafts.get(main)
+        shipped = folder.is_relative_to(ASSETS) if folder is not None else self.name in PAIRS or main in LOOKED_UP
         if "acceptance" not in self._loaded:
             file = ASSETS / "smollm2" / "acceptance.json"
             self._loaded["acceptance"] = read_object(file) if file.is_file() else {}
-        found = self._loaded["acceptance"].get("greedy" if greedy else "sampled", {})
-        return {"": found[part], **({"lookup": found["lookup+"]} if "+" in method and "lookup+" in found else {})} if (
-            part := method.rpartition("+")[2]) in found else None
+        known = self._loaded["acceptance"].get("greedy" if greedy else "sampled", {})
+        wanted = ({"": main} if shipped else {}) | ({first: f"{first}+"} if first else {})
+        return {part: known[name] for part, name in wanted.items() if name in known} or None
 
     def other_text(self) -> str | None:
         """Why the draft model's ids do not mean what the target's do; None where they do. Compared once."""
@@ -150,11 +152,11 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
     elif holds != "model":
         raise UserError(f"{target_name} is a draft head ({holds}) and no target: give it with --draft.")
     report("Loading the target…", None)
-    text = Text.from_folder(folder)
+    text, mark = Text.from_folder(folder), fingerprint(folder)
     try:
-        if measured:
-            model, chosen = _measured(folder, where, holds, target_name, text, anew)
-            notes = notes | ({"arithmetic": vars(chosen)} if chosen else {})
+        if measured and holds == "model" and _measurable(folder, where):
+            model, chosen = _measured(folder, where, holds, target_name, text, mark, anew)
+            notes = notes | {"arithmetic": vars(chosen)}
         else:
             model = _in_kernel(load_model(folder, kind, where, holds, target_name, quantize_to), kernel, target_name)
     except (MemoryError, RuntimeError) as error:
@@ -164,33 +166,39 @@ def load(pair: str = "smollm2", target: str | None = None, draft: str | None = N
     ready = (DecoderTarget if isinstance(model, Decoder) else HFTarget)(model, text.size, eos_ids(folder, model.config))
     if isinstance(ready, DecoderTarget) and quantize_to:
         ready.direct = f"the layers are another library's ({model.notes['quantize']})"       # whose kernels may look at their data
-    return Pair(name, target_name, ready, text, {target_name: fingerprint(folder)}, drafts, given, notes | getattr(model, "notes", {}))
+    return Pair(name, target_name, ready, text, {target_name: mark}, drafts, given, notes | getattr(model, "notes", {}))
 
 
-def _measured(folder: Path, device: torch.device, holds: str, name: str, text: Text | NoText,
-              anew: bool) -> tuple[Decoder | HFModel, arithmetic.Choice | None]:
-    """The model in the arithmetic that is the fastest on this CPU, and why; without a choice where transformers runs the model."""
-    mark = fingerprint(folder)
+def _measurable(folder: Path, device: torch.device) -> bool:
+    """Whether our own decoder runs the model and memory holds it in float32, from which every arithmetic is made."""
+    try:
+        config = DecoderConfig.from_hf(weights.read_config(folder))
+    except Unsupported:
+        return False
+    free = memory.free_bytes(device)
+    return free is None or 2 * memory.sizes(weights.plan(config), torch.float32)[None] < free
+
+
+def _measured(folder: Path, device: torch.device, holds: str, name: str, text: Text | NoText, mark: str,
+              anew: bool) -> tuple[Decoder, arithmetic.Choice]:
+    """The model in the arithmetic that is the fastest on this CPU, and why. mark: the weights' fingerprint."""
+    def whole() -> Decoder:
+        return load_model(folder, torch.float32, device, holds, name)
+
     chosen = None if anew else arithmetic.known(mark)
     if chosen:
-        return arithmetic.apply(load_model(folder, torch.float32, device, holds, name), chosen.name), chosen
-    model: Any = load_model(folder, torch.float32, device, holds, name)
-    if not isinstance(model, Decoder):
-        kind = pick_dtype("auto", device)
-        return (model if kind == torch.float32 else load_model(folder, kind, device, holds, name)), None
-    held = [model]              # taken by the first load(), so that no second copy lies in memory
-    del model
-    limit = min(held[0].config.max_positions, 128)
-    ids = text.encode(arithmetic.TEXT)[:limit] if isinstance(text, Text) else [i * 7919 % held[0].config.vocab_size for i in range(min(limit, 64))]
-    return arithmetic.choose(lambda: held.pop() if held else load_model(folder, torch.float32, device, holds, name), ids, mark)
+        return arithmetic.apply(whole(), chosen.name), chosen
+    config = DecoderConfig.from_hf(weights.read_config(folder))
+    limit = min(config.max_positions, 128)
+    ids = text.encode(arithmetic.TEXT)[:limit] if isinstance(text, Text) else [i * 7919 % config.vocab_size for i in range(min(limit, 64))]
+    return arithmetic.choose(whole, ids, mark)
 
 
 def _in_kernel(model: Decoder | HFModel, kernel: str | None, name: str) -> Decoder | HFModel:
     """The model as --dtype asks. Raises UserError where its weights or layers do not allow it."""
     if kernel is None:
-        if isinstance(model, Decoder) and not hasattr(model, "notes") and model.draft_kernel:
-            model.pack(model.draft_kernel)
-        return model
+        plain = isinstance(model, Decoder) and not hasattr(model, "notes")         # notes: another library's layers
+        return arithmetic.apply(model, str(model.dtype).removeprefix("torch.")) if plain else model
     if not isinstance(model, Decoder):
         raise UserError(f"{name} runs through transformers, which has no {kernel}: take --dtype auto.")
     try:

@@ -155,7 +155,8 @@ def _decoding_options(p: Parser) -> None:
     p.add_argument("--top-p", type=float, default=1.0, help="1 is off (default 1)")
     p.add_argument("--min-p", type=float, default=0.0, help="0 is off (default 0)")
     p.add_argument("--repetition-penalty", type=float, default=1.0, help="1 is off (default 1)")
-    p.add_argument("--seed", type=whole, default=0, help="default 0")
+    p.add_argument("--seed", type=whole, default=0, help="default 0; a sampled run repeats with a fixed --draft-len, the same --costs, or with "
+                   "--verify coupled")
     p.add_argument("--max-new-tokens", type=whole, default=96, metavar="N", help="default 96")
     p.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop string; may be given several times")
     p.add_argument("--ignore-eos", action="store_true", help="go on behind the end-of-text token")

@@ -172,6 +172,10 @@ class Decoding:
             left = self.limit - len(self.new_tokens) - 1        # besides the one token that the target adds
             part = self.proposer.part(ctx) if self.index else ""
             shape = self.length(part).next() if self.index else draft_length.Shape(0, 0)
+            ctx.without = ""
+            if part and not shape.levels:               # what it finds does not pay: the main part drafts
+                ctx.without, part = part, ""
+                shape = self.length(part).next()
             k, ctx.nodes = min(self.proposer.levels or shape.levels, left) if self.index else 0, shape.nodes
             draft = self.proposer.propose(ctx, k) if k > 0 else None
             if draft is None:

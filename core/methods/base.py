@@ -60,6 +60,7 @@ class Context:
     runner: GraphRunner = field(default_factory=lambda: GraphRunner(enabled=False))
     new_ids: Tensor | None = None       # [n] int64: the last ids of `tokens`, already on the device
     nodes: int = 0                      # of the next draft, where the proposer is adaptive: more than its levels make a tree
+    without: str = ""                   # the part of a proposer that is to be passed over in the next draft
     lent: list[tuple[Any, KVCache]] = field(default_factory=list)       # (model, cache) that go back to the runner when the run ends
 
     @property

@@ -84,11 +84,17 @@ class Layer(nn.Module):
             out = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=bias, is_causal=bias is None, enable_gqa=group > 1)
             return self.o(out.transpose(1, 2).reshape(B, K, -1))
         # grouped-query attention: the G query heads of a kv head become rows of one attention, so keys are read once and never repeated
-        q = q.view(B, K, c.num_kv_heads, group, c.head_dim).permute(0, 2, 3, 1, 4).reshape(B, c.num_kv_heads, group * K, c.head_dim)
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        out = out.view(B, c.num_kv_heads, group, K, c.head_dim).permute(0, 3, 1, 2, 4)
-        return self.o(out.reshape(B, K, -1))
+        return self.o(self.unfold(F.scaled_dot_product_attention(self.fold(q), k, v, attn_mask=mask), K))
 
+    def fold(self, q: Tensor) -> Tensor:
+        """[B, K, query heads, D] -> [B, kv heads, G*K, D]: the query heads of a kv head as rows of one attention."""
+        B, K, _, D = q.shape
+        return q.reshape(B, K, self.c.num_kv_heads, -1, D).permute(0, 2, 3, 1, 4).reshape(B, self.c.num_kv_heads, -1, D)
+
+    def unfold(self, out: Tensor, K: int) -> Tensor:
+        """The other way round: [B, kv heads, G*K, D] -> [B, K, query heads * D]."""
+        B, kv, _, D = out.shape
+        return out.view(B, kv, -1, K, D).permute(0, 3, 1, 2, 4).reshape(B, K, -1)
 
     def exact_attention(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, bias: Tensor | None) -> Tensor:
         """As `attention`, by core.models.exact_attention. cos, sin [K, all heads, 2, D/2] of its `rotary_scaled`; bias float64."""
@@ -102,11 +108,8 @@ class Layer(nn.Module):
         k, v = k.transpose(1, 2), v.transpose(1, 2)
         if cache is not None:
             k, v = cache.write(index, k, v)
-        rows = c.num_heads // c.num_kv_heads * K
-        q = q.reshape(B, K, c.num_kv_heads, -1, c.head_dim).permute(0, 2, 3, 1, 4).reshape(B * c.num_kv_heads, rows, c.head_dim)
-        out = exact_attention.attend(q, k.flatten(0, 1), v.flatten(0, 1), bias)
-        out = out.view(B, c.num_kv_heads, -1, K, c.head_dim).permute(0, 3, 1, 2, 4)
-        return self.o(out.reshape(B, K, -1))            # its kernel converts
+        out = exact_attention.attend(self.fold(q).flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), bias)
+        return self.o(self.unfold(out.unflatten(0, (B, c.num_kv_heads)), K))            # its kernel converts
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
@@ -168,10 +171,11 @@ class Decoder(nn.Module):
 
     @property
     def draft_kernel(self) -> str | None:
-        """The kernel for the linear layers of what drafts for this target; None: torch's own product."""
-        if self.kernel in kernels.ROW_EXACT:
-            return kernels.W16A32.name if kernels.available(kernels.W16A32.name) else self.kernel
-        return kernels.OneDNN.name if self.device.type == "cpu" and self.dtype == torch.bfloat16 and kernels.onednn_bf16() else None
+        """The kernel for the linear layers of what drafts for this target: nothing that draws a draft needs fewer bits than 16. None: torch's
+        own product."""
+        if self.kernel in kernels.ROW_EXACT and kernels.available(kernels.W16A32.name):
+            return kernels.W16A32.name
+        return self.kernel
 
     @property
     def row_exact(self) -> bool:

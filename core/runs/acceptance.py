@@ -17,7 +17,7 @@ from core.trace import Round, Table
 LENGTHS = {"lookup": 8, "suffix": 8, "medusa": 4}      # levels drafted; 5 for the others
 RANKS = 8
 ENOUGH = 30             # drafts that reached a level, for its shares to count
-SETTINGS: dict[str, dict[str, Any]] = {"eagle": {"tree": "chain"}, "medusa": {"tree": "chain"}, "early-exit": {"skip_layers": "14-15"}}
+SETTINGS: dict[str, dict[str, Any]] = {"eagle": {"tree": "chain"}, "medusa": {"tree": "chain"}}       # else by default
 COMBINED = {"ngram_min": 3}                             # the lookup before a draft asks for longer matches
 COSTS = {"verify_s": {"1": 1.0, "2": 1.0}, "draft_step_s": 0.1, "plain_step_s": 1.0}        # nothing here depends on time
 

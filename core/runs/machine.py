@@ -37,8 +37,9 @@ def table(result: dict[str, Any]) -> str:
             passes = "  ".join(f"{k}: {1e3 * s:.1f}" for k, s in tried["pass_s"].items())
             lines.append(f"  {name:9} ms for a pass over k tokens  {passes}   {tried['tokens_per_s']:.0f} tokens/s expected"
                          + (", row-exact" if tried["row_exact"] else ""))
-        if "refused" in tried:
-            lines.append(f"  {name:9} refused: {tried['refused']}")
+        for word in ("refused", "skipped"):
+            if word in tried:
+                lines.append(f"  {name:9} {word}: {tried[word]}")
     lines.append("With a row-exact arithmetic every method writes plain's greedy text, bit for bit." if result["row_exact"] else
                  "Not row-exact: a greedy text may part from plain's where two tokens are nearly equally likely.")
     for name, m in result["methods"].items():

@@ -65,7 +65,8 @@ class Run:
         acceptance = pair.acceptance(request.method, request.options.sampling.greedy)
         measured = measured | ({"acceptance": acceptance} if acceptance else {})
         self.ids = request.ids(pair)
-        self.facts = facts(pair, request, method, self.ids, measured, proposer.levels is not None or proposer.adaptive)
+        self.facts = facts(pair, request, method, self.ids, measured,
+                           proposer.levels is not None or (proposer.adaptive and request.options.draft_len == "auto"))
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
         if proposer.direct and not self.facts["graphs"].startswith("off"):
             self.facts["graphs"] += f", the draft directly: {proposer.direct}"

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.checkpoints import embedded, load, weights
+from core.checkpoints import arithmetic, embedded, load, weights
 from core.checkpoints.draft_format import fingerprint
 from core.errors import EnvironmentFailure, UserError
 from core.models.decoder import Decoder
@@ -130,10 +130,7 @@ def _name(file: Path, texts: list[data.Text]) -> str:
 
 def _fast(folder: Path, device: torch.device) -> Decoder:
     """The target once more, packed for this CPU. From packed weights no draft could be made."""
-    target = weights.load_decoder(folder, torch.bfloat16, device)
-    if target.draft_kernel:
-        target.pack(target.draft_kernel)
-    return target
+    return arithmetic.apply(weights.load_decoder(folder, torch.bfloat16, device), "bfloat16")
 
 
 def _generate(args: argparse.Namespace, out: Path, folder: Path, text: Text | NoText, asset: prompts.Prompts, eos: tuple[int, ...]) -> Path:

@@ -63,6 +63,13 @@ def test_the_choice_is_kept_for_the_same_weights_and_machine(monkeypatch):
     assert arithmetic.known("some weights") is None
 
 
+def test_a_choice_made_in_a_hurry_is_not_kept(monkeypatch):
+    times(monkeypatch, w16a32=1.0)
+    monkeypatch.setattr(arithmetic, "SPENT", -1.0)
+    made, choice = arithmetic.choose(model, IDS, "some weights")
+    assert made.arithmetic == "float32" and "skipped" in choice.tried["w16a32"] and arithmetic.known("some weights") is None
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "w16a32"}', '{"name": "w3a3", "why": "", "tried": {}}'])
 def test_a_damaged_or_foreign_file_is_measured_anew(text):
     file = arithmetic._file("some weights")
@@ -112,6 +119,14 @@ def test_loading_chooses_records_and_remembers(monkeypatch, tmp_path):
     monkeypatch.setattr(arithmetic, "choose", None)
     again = load.load(target=str(folder), device="cpu")
     assert again.notes["arithmetic"] == pair.notes["arithmetic"] and again.target.arithmetic == "w16a32"
+
+
+def test_a_model_too_large_for_float32_is_not_measured(monkeypatch, tmp_path):
+    from core.checkpoints import memory
+    monkeypatch.setattr(memory, "free_bytes", lambda device: 1000)
+    monkeypatch.setattr(arithmetic, "choose", None)
+    pair = load.load(target=str(tiny.checkpoint(tmp_path / "target", **SIZES)), device="cpu")
+    assert pair.target.arithmetic in ("bfloat16", "float32") and "arithmetic" not in pair.notes
 
 
 @pytest.mark.parametrize("name", [n for n in kernels.ROW_EXACT if kernels.available(n)])

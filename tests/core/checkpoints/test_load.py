@@ -109,3 +109,14 @@ def test_dtypes(name):
 def test_unknown_pair():
     with pytest.raises(UserError, match="smollm2"):
         load.load("llama-405b")
+
+
+def test_shipped_acceptance_is_for_what_it_was_measured_on(folder, tmp_path):
+    own = load.Pair("smollm2", "smollm2", None, NoText(), drafts={m: load.ASSETS / "smollm2" / m for m in ("draft", "eagle", "medusa")})
+    assert own.acceptance("eagle", True)[""][0][0] > 0.1 and set(own.acceptance("lookup+eagle", True)) == {"", "lookup"}
+    assert own.acceptance("early-exit", False) and own.acceptance("eagle", True) != own.acceptance("eagle", False)
+    other = open_pair(folder)
+    assert other.acceptance("early-exit", True) is None and other.acceptance("draft", True) is None
+    assert other.acceptance("lookup", True) == own.acceptance("lookup", True)           # the text decides, whatever the target
+    other.drafts["eagle"] = tmp_path
+    assert other.acceptance("eagle", True) is None and set(other.acceptance("lookup+eagle", True)) == {"lookup"}

@@ -102,13 +102,13 @@ def test_a_target_without_a_tokenizer_runs_on_ids(models, capsys):
 
 def test_same_seed_same_trace(models, capsys):
     def rounds(seed):
-        made = traced(capsys, argv(models, "--prompt", "Hi", "--temperature", "1", "--seed", seed))
+        made = traced(capsys, argv(models, "--prompt", "Hi", "--temperature", "1", "--seed", seed, "--draft-len", "4"))
         return [(r.drafted, r.emitted, r.tables) for r in made.rounds]
     assert rounds("0") == rounds("0") and rounds("0") != rounds("1")
 
 
 def test_no_tables(models, capsys):
-    made = traced(capsys, argv(models, "--prompt", "Hi", "--no-tables"))
+    made = traced(capsys, argv(models, "--prompt", "Hi", "--no-tables", "--draft-len", "4"))
     assert all(r.tables == [] for r in made.rounds) and any(r.drafted for r in made.rounds)
 
 

@@ -9,7 +9,9 @@ from core.decoding import draft_length
 from core.decoding.draft_length import FADE, GAIN, LONGEST, PRIOR, PROBE, Auto, Heuristic, Shape, make, pass_seconds
 from core.decoding.loop import Decoding, Options
 from core.errors import UserError
+from core.methods.combined import Combined
 from core.methods.draft_model import DraftModel
+from core.methods.prompt_lookup import PromptLookup
 from core.methods.static_tree import StaticTree
 from core.sampling.probs import Sampling
 from tests.core import check, tiny
@@ -150,6 +152,17 @@ def test_the_same_seed_gives_the_same_lengths(kind, sampling):
     assert runs[0] == runs[1]
     if sampling.greedy:
         assert emitted(rounds) == tiny.greedy(to.model, PROMPT, 30)
+
+
+def test_a_part_that_does_not_pay_leaves_the_round_to_the_other():
+    """A lookup whose finds are never accepted must not keep the draft model from drafting."""
+    to = tiny.target()
+    acceptance = {"": [[0.9]], "lookup": [[0.01]]}
+    prompt, both = [1, 2, 1, 2, 1], Combined(PromptLookup(1, 1), DraftModel(to.model))
+    run = Decoding(to, both, prompt, Options(30, "auto"), costs=FLAT | {"acceptance": acceptance})
+    rounds = list(run)
+    assert sum(len(r.drafted) for r in rounds) > 15 and run.new_tokens == tiny.greedy(to.model, prompt, 30)
+    assert all(d.q is not None for r in rounds for d in r.drafted)
 
 
 def test_the_trace_says_what_was_chosen():

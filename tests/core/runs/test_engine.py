@@ -102,7 +102,8 @@ def test_a_branch_goes_on_from_the_given_output(engine):
 
 
 def test_a_coupled_run(engine):
-    got = trace.parse("".join(stream(engine, baseline=False, temperature=1.0, seed=4, verify="coupled")))
+    got = trace.parse("".join(stream(engine, baseline=False, temperature=1.0, seed=4, verify="coupled", draft_len=3)))
+    assert any(r.drafted for r in got.rounds)
     assert got.run["verify"] == "coupled" and all(d.u is None and d.threshold in (0, 1) for r in got.rounds for d in r.drafted)
 
 
