@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,13 @@ def config(**changes: Any) -> DecoderConfig:
 
 
 def random_tensors(c: DecoderConfig, seed: int, head_size: int | None = None) -> dict[str, Tensor]:
-    """The tensors of a random checkpoint whose distributions are neither flat nor one-hot."""
+    """The tensors of a random checkpoint whose distributions are neither flat nor one-hot. Made once; a test gets copies."""
+    plan = tuple(weights.plan(c, head_size).items())
+    return {name: t.clone() for name, t in _random_tensors(plan, seed).items()}
+
+
+@lru_cache(maxsize=256)
+def _random_tensors(plan: tuple[tuple[str, tuple[int, ...]], ...], seed: int) -> dict[str, Tensor]:
     rng = torch.Generator().manual_seed(seed)
 
     def values(name: str, shape: tuple[int, ...]) -> Tensor:
@@ -42,7 +49,7 @@ def random_tensors(c: DecoderConfig, seed: int, head_size: int | None = None) ->
         noise = torch.randn(shape, generator=rng, dtype=F64) * scale
         return 1 + noise if name.endswith("norm.weight") else noise
 
-    return {name: values(name, shape) for name, shape in weights.plan(c, head_size).items()}
+    return {name: values(name, shape) for name, shape in plan}
 
 
 def decoder(seed: int = 0, dtype: torch.dtype = F64, head_size: int | None = None, **changes: Any) -> Decoder:
@@ -109,7 +116,13 @@ def text(made: Any, **config: Any) -> Text:
 
 
 def logits_after(model: Decoder, tokens: list[int]) -> Tensor:
-    """Logits [V] of the next token from a forward without cache, the reference for all code with a cache."""
+    """Logits [V] of the next token from a forward without cache, the reference for all code with a cache. Computed once for the same weights."""
+    state = tuple((id(p), p._version) for p in model.parameters())          # another number after a change in place
+    return _logits_after(model, tuple(tokens), state, model.kernel).clone()
+
+
+@lru_cache(maxsize=8192)
+def _logits_after(model: Decoder, tokens: tuple[int, ...], state: tuple, kernel: str | None) -> Tensor:
     with torch.inference_mode():
         return model(torch.tensor([tokens]))[0, -1]
 
