@@ -47,7 +47,8 @@ def main() -> None:
             runs += len(METHODS)
             differ += [f"prompt {i} {kind} {m}" for m in METHODS if ids[m] != ids["plain"]]
         print(f"prompt {i}: {len(differ)} of {runs} differ", file=sys.stderr, flush=True)
-    print(f"{pair.target.arithmetic}, row-exact {pair.target.row_exact}:", f"{len(differ)} of {runs} texts of {args.tokens} tokens differ from plain's",
+    print(f"{pair.target.arithmetic}, row-exact {pair.target.row_exact}:",
+          f"{len(differ)} of {runs} texts of {args.tokens} tokens differ from plain's.",
           *differ)
 
 

@@ -10,12 +10,12 @@ class KVCache:
 
     def __init__(self, layers: int, rows: int, kv_heads: int, capacity: int, head_dim: int,
                  dtype: torch.dtype, device: torch.device | str = "cpu") -> None:
-        shape = (layers, rows, kv_heads, capacity, head_dim)
-        self.k = torch.zeros(shape, dtype=dtype, device=device)
-        self.v = torch.zeros(shape, dtype=dtype, device=device)
+        self.both = torch.zeros(layers, 2, rows, kv_heads, capacity, head_dim, dtype=dtype, device=device)
+        self.k, self.v = self.both.unbind(1)
         self.length = 0
-        # unbound once: indexing the 5-d tensor by layer would cost a microsecond per layer and pass
+        # unbound once: indexing the tensors by layer would cost a microsecond per layer and pass
         self.layers = list(zip(self.k.unbind(0), self.v.unbind(0)))
+        self._slices: tuple = (-1, 0)           # length and n that they are of; by layer: n entries to write, keys and values up to their end
 
     @property
     def capacity(self) -> int:
@@ -23,7 +23,7 @@ class KVCache:
 
     @property
     def nbytes(self) -> int:
-        return self.k.nbytes + self.v.nbytes
+        return self.both.nbytes
 
     def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Store k, v [rows, kv_heads, n, head_dim] at `length`; return views of all entries, the new ones included. `length` stays.
@@ -38,6 +38,19 @@ class KVCache:
         values[:, :, self.length:end] = v
         return keys[:, :, :end], values[:, :, :end]
 
+    def write_both(self, layer: int, kv: Tensor) -> tuple[Tensor, Tensor]:
+        """As `write`, keys and values in one tensor [2, rows, kv_heads, n, head_dim] of any dtype."""
+        n = kv.shape[3]
+        if self._slices[:2] != (self.length, n):        # once a pass, for all layers
+            end = self.length + n
+            if end > self.capacity:
+                raise IndexError(f"KV cache of {self.capacity} positions cannot take position {end - 1}")
+            new, k, v = self.both[..., self.length:end, :], self.k[..., :end, :], self.v[..., :end, :]
+            self._slices = self.length, n, new.unbind(0), k.unbind(0), v.unbind(0)
+        _, _, new, keys, values = self._slices
+        new[layer].copy_(kv)
+        return keys[layer], values[layer]
+
     def truncate(self, length: int) -> None:
         """Roll back: forget every entry from `length` on. Raises IndexError if the cache has fewer entries."""
         if not 0 <= length <= self.length:
@@ -46,8 +59,7 @@ class KVCache:
 
     def gather(self, start: int, rows: Tensor) -> None:
         """Move entries start + rows [n] to start, start + 1, ... and end the cache there: the accepted path of a tree becomes a chain."""
-        self.k[:, :, :, start:start + len(rows)] = self.k.index_select(3, start + rows)   # index_select copies: overlap is safe
-        self.v[:, :, :, start:start + len(rows)] = self.v.index_select(3, start + rows)
+        self.both[..., start:start + len(rows), :] = self.both.index_select(4, start + rows)      # index_select copies: overlap is safe
         self.length = start + len(rows)
 
 
@@ -62,6 +74,7 @@ class GraphCacheView:
         """start [1] int64, on the device: valid entries when the function is called."""
         self.start, self.bucket, self.rows = start, bucket, cache.k.shape[1]
         self.layers = [(k, v, k[:, :, :bucket], v[:, :, :bucket]) for k, v in cache.layers]
+        self.both = cache.both.unbind(0)
         self.tables: tuple[Tensor, Tensor] | None = None      # keeps the rotary tables alive that the captured graph reads
         self.begin()
 
@@ -83,6 +96,13 @@ class GraphCacheView:
         keys.index_copy_(2, slots, k)
         values.index_copy_(2, slots, v)
         return first_keys, first_values
+
+    def write_both(self, layer: int, kv: Tensor) -> tuple[Tensor, Tensor]:
+        """As KVCache.write_both, but returns the whole bucket."""
+        slots = self.slots(kv.shape[3])
+        self.longest = max(self.longest, self.length + kv.shape[3])
+        self.both[layer].index_copy_(3, slots, kv.to(self.both[layer].dtype))
+        return self.layers[layer][2:]
 
     def truncate(self, length: int) -> None:
         """Roll back to `length` added entries. Raises IndexError if fewer were added."""

@@ -15,18 +15,13 @@ from torch import Tensor, nn
 from core.models import exact_attention, flash, kernels, rope
 from core.models.cache import GraphCacheView, KVCache
 from core.models.config import DecoderConfig
+from core.models.exact_layer import ExactLayer
 from core.models.flash import CausalLowerRight, VarlenCausal
 from core.models.linear import Linear
-
-
-@dataclass
-class ExactMask:
-    """Exact attention with this additive float64 mask [G*K, cache entries read]; None: every key."""
-    bias: Tensor | None
-
+from core.models.norm import double_norms, rms_norm
 
 # a Tensor is an additive mask [G*K, cache entries read]; None: causal over this pass alone, or K = 1
-Mask = Tensor | CausalLowerRight | VarlenCausal | ExactMask | None
+Mask = Tensor | CausalLowerRight | VarlenCausal | None
 
 
 @dataclass
@@ -63,8 +58,6 @@ class Layer(nn.Module):
     def attention(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, mask: Mask) -> Tensor:
         """x [B, K, H] -> [B, K, H]. cos, sin [K, 1, 2, D/2] of core.models.rope; k and v go to layer `index` of the cache."""
         c, (B, K, _) = self.c, x.shape
-        if isinstance(mask, ExactMask):
-            return self.exact_attention(x, cache, index, cos, sin, mask.bias)
         group = c.num_heads // c.num_kv_heads
         heads = self.qkv(x).to(x.dtype).view(B, K, -1, c.head_dim)                         # query heads, then key heads, then value heads
         qk, v = heads.split([c.num_heads + c.num_kv_heads, c.num_kv_heads], 2)
@@ -88,44 +81,12 @@ class Layer(nn.Module):
 
     def fold(self, q: Tensor) -> Tensor:
         """[B, K, query heads, D] -> [B, kv heads, G*K, D]: the query heads of a kv head as rows of one attention."""
-        B, K, _, D = q.shape
-        return q.reshape(B, K, self.c.num_kv_heads, -1, D).permute(0, 2, 3, 1, 4).reshape(B, self.c.num_kv_heads, -1, D)
+        return q.unflatten(2, (self.c.num_kv_heads, -1)).permute(0, 2, 3, 1, 4).flatten(2, 3)
 
     def unfold(self, out: Tensor, K: int) -> Tensor:
         """The other way round: [B, kv heads, G*K, D] -> [B, K, query heads * D]."""
         B, kv, _, D = out.shape
         return out.view(B, kv, -1, K, D).permute(0, 3, 1, 2, 4).reshape(B, K, -1)
-
-    def exact_attention(self, x: Tensor, cache: KVCache | GraphCacheView | None, index: int, cos: Tensor, sin: Tensor, bias: Tensor | None) -> Tensor:
-        """As `attention`, by core.models.exact_attention. cos, sin [K, all heads, 2, D/2] of its `rotary_scaled`; bias float64."""
-        c, (B, K, _) = self.c, x.shape
-        heads = self.qkv(x).to(cos.dtype).view(B, K, -1, 2, c.head_dim // 2)
-        if c.qk_norm:
-            q, k, v = heads.flatten(-2).split([c.num_heads, c.num_kv_heads, c.num_kv_heads], 2)
-            heads = torch.cat([self.norm(q, self.q_norm), self.norm(k, self.k_norm), v], 2).view_as(heads)
-        steps = torch.addcmul(heads * cos, heads.flip(-2), sin).round_().double().view(B, K, -1, c.head_dim)
-        q, k, v = steps.split([c.num_heads, c.num_kv_heads, c.num_kv_heads], 2)
-        k, v = k.transpose(1, 2), v.transpose(1, 2)
-        if cache is not None:
-            k, v = cache.write(index, k, v)
-        out = exact_attention.attend(self.fold(q).flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), bias)
-        return self.o(self.unfold(out.unflatten(0, (B, c.num_kv_heads)), K))            # its kernel converts
-
-
-def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """x / sqrt(mean(x^2) + eps) * weight over the last dimension. With a doubled weight it takes one operator on a CPU instead of ten: the
-    layer norm of [x, -x], whose mean is 0 and whose variance is mean(x^2)."""
-    doubled = getattr(weight, "doubled", None)
-    if doubled is None:
-        return F.rms_norm(x, weight.shape, weight, eps)
-    return F.layer_norm(torch.cat([x, -x], -1), doubled.shape, doubled, None, eps)[..., :weight.shape[0]]
-
-
-def double_norms(model: nn.Module) -> None:
-    """Give all norms of a float32 model on a CPU the weight that `rms_norm` is fast with. Inference only."""
-    for name, weight in model.named_parameters():
-        if weight.ndim == 1 and "norm" in name and weight.dtype == torch.float32:
-            weight.doubled = torch.cat([weight.detach(), torch.zeros_like(weight)])
 
 
 class Decoder(nn.Module):
@@ -143,7 +104,7 @@ class Decoder(nn.Module):
         if c.tied_head and head_size is None:
             self.head.weight = self.embed
         self.kernel: str | None = None          # of its packed linear layers (core.models.kernels); None: torch's own product
-        self.exact = False                      # exact attention, so that with a row-exact kernel every row's result is its own
+        self.exact_layers: list[ExactLayer] = []    # with exact attention, so that with a row-exact kernel every row's result is its own
         self._rope: tuple[Tensor, Tensor] | None = None
         self._causal_mask: Tensor | None = None
 
@@ -160,6 +121,11 @@ class Decoder(nn.Module):
         return KVCache(c.num_layers, rows, c.num_kv_heads, capacity, c.head_dim, self.mask_dtype, self.device)
 
     @property
+    def exact(self) -> bool:
+        """Whether attention is exact."""
+        return bool(self.exact_layers)
+
+    @property
     def mask_dtype(self) -> torch.dtype:
         """Of masks, and of the cache's entries."""
         return torch.float64 if self.exact else self.dtype
@@ -171,10 +137,11 @@ class Decoder(nn.Module):
 
     @property
     def draft_kernel(self) -> str | None:
-        """The kernel for the linear layers of what drafts for this target: nothing that draws a draft needs fewer bits than 16. None: torch's
-        own product."""
-        if self.kernel in kernels.ROW_EXACT and kernels.available(kernels.W16A32.name):
-            return kernels.W16A32.name
+        """The kernel for the linear layers of what drafts for this target. A draft step reads all its weights, which the target's pass has
+        driven out of the CPU's caches, so 8 bits where the target has 4 or 8: acceptance falls by a hundredth, a step is a third
+        faster. None: torch's own product."""
+        if self.kernel in (kernels.W4A16.name, kernels.W8A16.name):
+            return kernels.W8A16.name
         return self.kernel
 
     @property
@@ -187,12 +154,13 @@ class Decoder(nn.Module):
 
         exact: attention is exact, too. Raises RuntimeError for a weight that the kernel does not take.
         """
+        self.exact_layers = [ExactLayer(layer, kernel) for layer in self.layers] if exact else []
         for module in self.modules():
             if isinstance(module, Linear):
                 head = module is self.head
                 # the output head reads an embedding, which no format keeps in 4 bits without loss: 8 there
                 module.pack("w8a16" if head and kernel == "w4a16" else kernel, keep_weight=head and module.weight is self.embed)
-        self.kernel, self.exact = kernel, exact
+        self.kernel = kernel
         if self.dtype == torch.float32 and self.device.type == "cpu":
             double_norms(self)
 
@@ -225,14 +193,13 @@ class Decoder(nn.Module):
             cos, sin = (t[positions].unsqueeze(1) for t in self._rope_tables(start + K))  # [K, 1, 2, D/2]
             mask = self._mask(start, K, shape)
         if self.exact:
-            cos, sin = exact_attention.rotary_scaled(cos, sin, self.config.num_heads, self.config.num_kv_heads)
-            mask = ExactMask(mask)
+            turns = exact_attention.turns(cos, sin, self.config.num_heads, self.config.num_kv_heads)
         x = F.embedding(ids, self.embed) if hidden is None else hidden
         hidden_states: dict[int, Tensor] = {}
         for i in range(self.config.num_layers) if layers is None else layers:
             if i in aux_layers:
                 hidden_states[i] = x
-            x = self.layers[i](x, cache, i, cos, sin, mask)
+            x = self.exact_layers[i](x, cache, i, turns, mask) if self.exact_layers else self.layers[i](x, cache, i, cos, sin, mask)
         if self.config.num_layers in aux_layers:
             hidden_states[self.config.num_layers] = x
         if cache is not None and advance:

@@ -36,14 +36,15 @@ class Kernel:
         raise NotImplementedError
 
     def __call__(self, x: Tensor) -> Tensor:
-        flat = x.reshape(-1, x.shape[-1]).to(self.activations)
-        k = flat.shape[0]
-        rows = safe_rows(type(self), torch.get_num_threads()).get(k, k) if self.row_exact else k
-        if rows == k:
-            return self.multiply(flat).view(*x.shape[:-1], -1)
-        padded = flat.new_zeros(rows, flat.shape[1])
-        padded[:k] = flat
-        return self.multiply(padded)[:k].view(*x.shape[:-1], -1)
+        return self.rows(x.reshape(-1, x.shape[-1])).view(*x.shape[:-1], -1)
+
+    def rows(self, x: Tensor) -> Tensor:
+        """x [k, in] of any dtype -> [k, out]."""
+        k = x.shape[0]
+        padded_to = safe_rows(type(self), torch.get_num_threads()).get(k, k) if self.row_exact else k
+        if padded_to == k:
+            return self.multiply(x.to(self.activations))
+        return self.multiply(_padded(x.to(self.activations), padded_to))[:k]
 
 
 class OneDNN(Kernel):
@@ -55,7 +56,7 @@ class OneDNN(Kernel):
         self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.to(torch.bfloat16), 1)
         self.bias, self.nbytes = None if bias is None else bias.to(torch.bfloat16), 2 * weight.numel()
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def multiply(self, x: Tensor) -> Tensor:
         return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
 
 

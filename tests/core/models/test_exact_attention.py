@@ -34,9 +34,9 @@ def test_it_is_attention():
     turned = [x.transpose(1, 2).unflatten(-1, (2, 8)) for x in (q, k)]
     want_q, want_k = ((x * cos[:, None] + x.flip(-2) * sin[:, None]).flatten(-2).transpose(1, 2) for x in turned)
     want = F.scaled_dot_product_attention(want_q.double(), want_k.double(), v.double(), is_causal=True)[0]
-    heads = torch.cat([q, k, v], 1).transpose(1, 2).unflatten(-1, (2, 8))
-    c, s = exact_attention.rotary_scaled(cos.unsqueeze(1), sin.unsqueeze(1), 3, 3)
-    steps = (heads * c + heads.flip(-2) * s).round().double().flatten(-2)[0].transpose(0, 1)
+    heads = torch.cat([q, k, v], 1).transpose(1, 2)[0].flatten(1)[:, exact_attention.paired(3, 3, 16)].view(7, 9, 8, 2)
+    factors = exact_attention.turns(cos.unsqueeze(1), sin.unsqueeze(1), 3, 3)
+    steps = torch.view_as_real(torch.view_as_complex(heads) * factors).flatten(-2).round().double().transpose(0, 1)
     mask = torch.zeros(7, 7, dtype=torch.float64).masked_fill(torch.ones(7, 7).triu(1) > 0, -torch.inf)
     got = exact_attention.attend(*steps.split(3), mask)
     assert (got - want).abs().max() < 1e-3
