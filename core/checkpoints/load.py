@@ -129,12 +129,17 @@ class Pair:
 
 def load(pair: str = "smollm2", target: str | None = None, draft: str | None = None, dtype: str = "auto", device: str = "auto",
          progress: Progress | None = None, quantize_to: str | None = None, anew: bool = False) -> Pair:
-    """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). anew: dtype auto measures again what was chosen earlier.
+    """Load a known pair, or `target` with an optional `draft` (Hub id, folder, .gguf). quantize_to: int8 or int4, as `dtype`, which then says how
+    the rest of the model is kept. anew: dtype auto measures again what was chosen earlier.
 
     Raises UserError or EnvironmentFailure.
     """
     report = progress or (lambda *_: None)
     where = pick_device(device)
+    if dtype in quantize.KINDS and quantize_to is None:
+        dtype, quantize_to = "auto", dtype
+    if quantize_to is not None and dtype == "auto" and where.type == "cpu":
+        dtype = "bfloat16"              # of the rest of the model
     kind, kernel = pick_dtype(dtype, where), pick_kernel(dtype, where)
     measured = dtype == "auto" and where.type == "cpu" and quantize_to is None
     if quantize_to is not None:

@@ -80,7 +80,7 @@ def sentence(name: str, of: dict[str | None, int], dtype: torch.dtype, device: t
         return f"{words}, and {device} has not enough memory: take a smaller model."
     room = max(0, free - SPARE)
     fits = [k for k in quantize.KINDS if k != kind and of[k] <= room] if dtype.itemsize == 2 and device.type == "cuda" else []
-    would = [f"--quantize {fits[0]} ({gb(of[fits[0]])})"] if fits else []
+    would = [f"--dtype {fits[0]} ({gb(of[fits[0]])})"] if fits else []
     would.append(f"a model of up to {room / dtype.itemsize / 1e9:.1f} billion numbers in {dtype.itemsize * 8} bits")
     return f"{words}, and {device} has {gb(free)} free: what fits is {' or '.join(would)}{_pairs(free)}."
 

@@ -1,4 +1,4 @@
-"""`--quantize int8|int4`: weights of a target's linear layers in fewer bits, by torchao or bitsandbytes where one is installed.
+"""`--dtype int8|int4` (old name: --quantize): weights of a target's linear layers in fewer bits, by torchao or bitsandbytes if installed.
 
 Activations, embedding, norms and the output head stay in the model's dtype; bitsandbytes' int8 alone also rounds what enters a layer, each
 token by itself, so that a pass over several gives what passes over one do. The target is then another model than the unquantised one;
@@ -37,7 +37,7 @@ def check(kind: str, device: torch.device, dtype: torch.dtype) -> str:
     able = {"bitsandbytes"} if kind == "int4" and (device.type != "cuda" or dtype == torch.float16) else {"torchao", "bitsandbytes"}
     if not able & there:
         names = " or ".join(f"pip install {name}" for name in sorted(able, reverse=True))
-        raise EnvironmentFailure(f"--quantize {kind} needs a package that is not installed: {names}.")
+        raise EnvironmentFailure(f"--dtype {kind} needs a package that is not installed: {names}.")
     return "torchao" if "torchao" in able & there else "bitsandbytes"
 
 
@@ -49,7 +49,7 @@ def apply(model: nn.Module, kind: str, device: torch.device, dtype: torch.dtype,
     package = check(kind, device, dtype)
     layers = {name: m for name, m in model.named_modules() if isinstance(m, (Linear, nn.Linear)) and m is not head}
     if not layers:
-        raise UserError(f"--quantize {kind} finds no linear layers in this model.")
+        raise UserError(f"--dtype {kind} finds no linear layers in this model.")
     (_torchao if package == "torchao" else _bitsandbytes)(model, kind, device, dtype, layers)
     model.to(device)
     return f"{kind}, {package} {metadata.version(package)}"
@@ -60,14 +60,14 @@ def _torchao(model: nn.Module, kind: str, device: torch.device, dtype: torch.dty
     inputs = {m.weight.shape[1] for m in layers.values()}
     group = next((g for g in GROUPS if all(n % g == 0 for n in inputs)), None)
     if kind == "int4" and group is None:
-        raise UserError(f"--quantize int4 works on groups of {GROUPS[-1]} numbers or more; this model's layers do not divide so: take int8.")
+        raise UserError(f"--dtype int4 works on groups of {GROUPS[-1]} numbers or more; this model's layers do not divide so: take int8.")
     try:
         if kind == "int8":
             config = ao.Int8WeightOnlyConfig()
         else:       # the one packing whose kernel comes with torch itself
             config = ao.Int4WeightOnlyConfig(group_size=group, int4_packing_format="tile_packed_to_4d")
     except (AttributeError, TypeError):
-        raise EnvironmentFailure(f"The torchao that is installed is too old for --quantize {kind}: pip install -U torchao.") from None
+        raise EnvironmentFailure(f"The torchao that is installed is too old for --dtype {kind}: pip install -U torchao.") from None
     chosen = set(map(id, layers.values()))
     ao.quantize_(model, config, filter_fn=lambda module, name: id(module) in chosen, device=device)
 
@@ -79,7 +79,7 @@ def _bitsandbytes(model: nn.Module, kind: str, device: torch.device, dtype: torc
         if tuple(map(int, re.findall(r"\d+", metadata.version("bitsandbytes"))[:2])) < (0, 46):
             raise EnvironmentFailure("This bitsandbytes has no kernels for the CPU: pip install -U bitsandbytes (0.46 or newer).")
         if kind == "int4" and any(n % side for m in layers.values() for n, side in zip(reversed(m.weight.shape), CPU_SIDES)):
-            raise UserError(f"--quantize int4 on a CPU takes layers whose inputs {CPU_SIDES[0]} and whose outputs {CPU_SIDES[1]} divide; this model "
+            raise UserError(f"--dtype int4 on a CPU takes layers whose inputs {CPU_SIDES[0]} and whose outputs {CPU_SIDES[1]} divide; this model "
                             "has others: take int8.")
     for name, old in layers.items():
         out, n_in = old.weight.shape

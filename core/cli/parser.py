@@ -132,8 +132,8 @@ def _model_options(p: Parser) -> None:
     p.add_argument("--draft", metavar="PATH_OR_ID", help="draft model or draft head for --target")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default auto)")
     p.add_argument("--dtype", default="auto", help="auto (measured on this machine), float32, float64, bfloat16, float16; on a CPU also the "
-                   "row-exact w16a32, w8a16, w4a16 (bits of weights and activations)")
-    p.add_argument("--quantize", metavar="BITS", help="int8 or int4: the target's layers in fewer bits, by torchao or bitsandbytes if installed")
+                   "row-exact w16a32, w8a16, w4a16 (bits of weights and activations); int8, int4: the target's layers by torchao or bitsandbytes")
+    p.add_argument("--quantize", metavar="BITS", help=argparse.SUPPRESS)          # old name of --dtype int8 and int4
     p.add_argument("--threads", type=whole, metavar="N", help="CPU threads (default: measured at start)")
 
 

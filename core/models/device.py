@@ -45,6 +45,6 @@ def pick_dtype(name: str, device: torch.device) -> torch.dtype:
             return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
         return torch.bfloat16 if kernels.onednn_bf16() else torch.float32
     if name not in known:
-        raise UserError(f"--dtype {name!r} is not known; take auto, float32, float64, bfloat16, float16, "
+        raise UserError(f"--dtype {name!r} is not known; take auto, float32, float64, bfloat16, float16, int8, int4, "
                         f"or on a CPU {', '.join(kernels.ROW_EXACT)}.")
     return known[name]

@@ -47,10 +47,10 @@ def test_free_bytes_of_this_machine():
 def test_the_sentence_names_what_fits():
     of = memory.sizes(weights.plan(shapes.LLAMA_8B), BF16)
     said = memory.sentence("Llama", of, BF16, CUDA, 8 * 10 ** 9)
-    assert "Llama needs 16.1 GB" in said and "8.0 GB free" in said and "--quantize int4 (6.0 GB)" in said and "3.7 billion" in said
+    assert "Llama needs 16.1 GB" in said and "8.0 GB free" in said and "--dtype int4 (6.0 GB)" in said and "3.7 billion" in said
     assert "--pair" in said and "qwen3-8b" not in said and "\n" not in said
-    assert "--quantize int8 (9.1 GB)" in memory.sentence("Llama", of, BF16, CUDA, 12 * 10 ** 9)
-    assert "--quantize" not in memory.sentence("Llama", of, torch.float32, CUDA, 12 * 10 ** 9)
+    assert "--dtype int8 (9.1 GB)" in memory.sentence("Llama", of, BF16, CUDA, 12 * 10 ** 9)
+    assert "--dtype" not in memory.sentence("Llama", of, torch.float32, CUDA, 12 * 10 ** 9)
     assert "smaller model" in memory.sentence("Llama", of, BF16, CPU, None)
 
 

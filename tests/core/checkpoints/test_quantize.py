@@ -107,7 +107,7 @@ def test_a_package_that_cannot_be_imported_is_named_and_its_warnings_are_not_sho
 def test_a_torchao_without_these_configs_is_too_old(monkeypatch):
     monkeypatch.setattr(quantize, "_import", lambda name: types.SimpleNamespace(Int4WeightOnlyConfig=lambda group_size: None))
     for kind in quantize.KINDS:
-        with pytest.raises(EnvironmentFailure, match=f"too old for --quantize {kind}"):
+        with pytest.raises(EnvironmentFailure, match=f"too old for --dtype {kind}"):
             quantize._torchao(nn.Module(), kind, CUDA, BF16, {"x": nn.Linear(64, 64)})
 
 
@@ -123,6 +123,8 @@ def test_a_pair_runs_quantised_and_its_record_says_so(torchao, tmp_path):
     assert torch.equal(model.embed, whole.embed) and torch.equal(model.head.weight, whole.head.weight)
     run = Run(pair, Request(prompt_ids=(1, 2, 3), method="draft", options=Options(8, record=False)))
     assert len(tiny.emitted(list(run.rounds()))) == 8 and run.facts["quantize"] == "int8, torchao 9.8.7"
+    same = load.load(target=str(folder), dtype="int8", device="cpu").target
+    assert same.dtype == BF16 and torch.equal(same.model.layers[1].down.weight, model.layers[1].down.weight)
     assert "quantize" not in runner.facts(load.load(target=str(folder), device="cpu"), Request(prompt_ids=(1,)), registry.get("plain"), [1], {})
 
 
