@@ -23,7 +23,7 @@ BAD = {
         "--seed": ["-1", "1.5", str(2 ** 63), "9" * 5000],
         "--max-new-tokens": ["-1", "1.5", "x"], "--draft-len": ["-1", "x", "1e3", ""], "--threads": ["0", "-1", "100000000"],
         "--verify": ["luck", "", "tree"],
-        "--method": ["magic", "", "Draft", "draft,plain"], "--pair": ["magic"], "--device": ["gpu", "", "mps"], "--dtype": ["int8", ""],
+        "--method": ["magic", "", "Draft", "draft,plain"], "--pair": ["magic"], "--device": ["gpu", "", "mps"], "--dtype": ["int9", ""],
         "--stop": [""],
         "--json": ["/no/such/folder/t.json", "/tmp", ".", "x" * 300]}.items() for value in values},
     "a tree and a length": ["run", "--prompt", "x", "--method", "medusa", "--draft-len", "3"],
