@@ -33,6 +33,7 @@ class Drafted:
     u: float | None             # None when greedy or coupled: no uniform was drawn
     threshold: float | None     # the acceptance probability that u is compared with: p/q in a chain, 1 or 0 if coupled; None where none was computed
     verdict: str                # accepted | rejected | not_reached
+    forced: bool = False        # structured output: the only token that the grammar allows there
 
 
 @dataclass
@@ -41,6 +42,7 @@ class Emitted:
     id: int
     text: str
     kind: str                   # accepted | recovered | bonus | plain
+    forced: bool = False        # structured output: the only token that the grammar allowed there
 
 
 @dataclass
@@ -56,6 +58,7 @@ class Table:
     logit_q: list[float | None] | None
     overlap: float | None       # sum over the whole vocabulary of min(p, q)
     others: dict[str, float | None]   # sums of p, q, overlap and residual over the ids that are not listed
+    mask: dict[str, Any] | None = None  # structured output: number of allowed ids, mass removed, the likeliest removed ids, texts, p
 
 
 @dataclass
@@ -75,14 +78,14 @@ class Round:
     def to_json(self) -> dict[str, Any]:
         out = dict(vars(self))
         for key in ("drafted", "emitted", "tables"):
-            out[key] = [vars(x) for x in out[key]]
+            out[key] = [{k: v for k, v in vars(x).items() if v or k not in ("forced", "mask")} for x in out[key]]
         return out
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Round:
         known = {k: data[k] for k in cls.__dataclass_fields__ if k in data}
         for key, kind in (("drafted", Drafted), ("emitted", Emitted), ("tables", Table)):
-            known[key] = [kind(**{k: d[k] for k in kind.__dataclass_fields__}) for d in known.get(key, [])]
+            known[key] = [kind(**{k: d[k] for k in kind.__dataclass_fields__ if k in d}) for d in known.get(key, [])]
         return cls(**known)
 
 
@@ -94,6 +97,7 @@ class Totals:
     rounds: int = 0
     drafted: int = 0
     accepted: int = 0
+    forced: int = 0                            # emitted tokens that a grammar forced; these are in none of the rates of drafts
     tested: int = 0
     acceptance_rate: float | None = None       # accepted / drafted (tree: / depths drafted)
     tested_rate: float | None = None           # accepted / tested

@@ -14,12 +14,13 @@ from core.errors import UserError
 def request(args: argparse.Namespace, method: str):
     """The core.runs.runner.Request of `run` or `compare`, for this method."""
     from core.decoding.loop import Options
+    from core.grammar.constraint import Constraint
     from core.methods import registry
     from core.runs.runner import Request
     from core.sampling.probs import Sampling
     ids = _prompt_ids(args)
     prompt = _stdin() if args.prompt == "-" else args.prompt
-    for name, text in (("--prompt", prompt), ("--system", args.system), *(("--stop", s) for s in args.stop)):
+    for name, text in (("--prompt", prompt), ("--system", args.system), *(("--stop", s) for s in args.stop), ("--regex", args.regex)):
         if text is not None and not text.isprintable() and any(0xD800 <= ord(c) <= 0xDFFF for c in text):
             raise UserError(f"{name} is not UTF-8 text.")
     if prompt is not None and not prompt.strip():
@@ -30,7 +31,8 @@ def request(args: argparse.Namespace, method: str):
     sampling = Sampling(args.temperature, args.top_k, args.top_p, args.min_p, args.repetition_penalty)
     length = "auto" if args.draft_len is None else args.draft_len
     options = Options(args.max_new_tokens, length, sampling, args.seed, tuple(args.stop), args.ignore_eos,
-                      record=not getattr(args, "no_tables", False), verify=args.verify, graphs=args.graphs)
+                      record=not getattr(args, "no_tables", False), verify=args.verify, graphs=args.graphs,
+                      grammar=Constraint.chosen(args.json_schema, args.regex, args.choice))
     given = {name: getattr(args, name) for name in registry.all_settings() if getattr(args, name) is not None}
     return Request(prompt, ids, args.system, args.raw, method, options, given)
 

@@ -20,7 +20,10 @@ from core.decoding.round_result import RoundResult
 from core.decoding.stop_strings import StopStrings
 from core.decoding.verification import Verification
 from core.errors import EnvironmentFailure, UserError
+from core.grammar.constraint import Constraint
+from core.grammar.matcher import Cursor, Grammar
 from core.methods.base import Context, Draft, Proposer
+from core.methods.forced import Forced
 from core.models.host_copy import HostCopy, Mark, mark, start_copy, to_device, wait
 from core.models.target import Target, graph_runner
 from core.models.text import NoText, Text
@@ -47,6 +50,7 @@ class Options:
     typical_epsilon: float = 0.09   # of `typical`: Medusa's defaults (posterior_threshold, posterior_alpha)
     typical_delta: float = 0.3
     graphs: bool | None = None      # capture draft and verification (core.models.graphs); None: on CUDA. True on a CPU: static buffers
+    grammar: Constraint | None = None           # structured output: what the whole output must be
     ahead: bool | None = None       # launch a round before the last one is finished; None: on CUDA
 
     def __post_init__(self) -> None:
@@ -75,6 +79,7 @@ class InFlightRound:
     marks: Marks
     launched: float             # seconds on the run's clock
     part: str                   # Proposer.part of its draft
+    single: list[bool] | None   # of each position: whether the grammar allows one id alone; None without a grammar
 
 
 class Decoding:
@@ -97,6 +102,9 @@ class Decoding:
                             "prompt_tokens", n=self.prompt_len, most=target.max_positions)
         if options.verify == "block" and proposer.levels is not None:
             raise UserError(f"--verify block checks chains, and --method {proposer.name} drafts a tree here: take --tree chain or no --verify.")
+        grammar = self._grammar()
+        if grammar is not None and type(proposer) is not Proposer:
+            self.proposer = proposer = Forced(proposer)
         self.stops = StopStrings(options.stop, self.text)
         self.limit = min(options.max_new_tokens, target.max_positions - self.prompt_len)
         self.lengths: dict[str, draft_length.Constant | draft_length.Auto] = {}        # by part of the proposer
@@ -116,9 +124,21 @@ class Decoding:
         if options.sampling.repetition_penalty != 1:
             self.ctx.seen = torch.zeros(target.vocab_size, dtype=torch.bool, device=target.device)
             self.ctx.seen.index_fill_(0, to_device(self.tokens, target.device), True)
+        self.ctx.grammar = grammar
         proposer.begin(self.ctx)
         self.clock = RoundClock()
         self.ahead = target.device.type == "cuda" if options.ahead is None else options.ahead
+
+    def _grammar(self) -> Cursor | None:
+        """The place in the grammar behind what a branch has fixed already. Raises UserError for a grammar that cannot be used, or a fixed text
+        that it forbids."""
+        if self.options.grammar is None:
+            return None
+        cursor = Cursor(Grammar(self.options.grammar, self.text, self.target.vocab_size, self.target.eos_ids))
+        fixed = self.tokens[self.prompt_len - self.options.first_position:]
+        if cursor.take(fixed) < len(fixed):
+            raise UserError(f"The text so far does not fit {self.options.grammar.flag}: go on from another place.", "grammar_branch")
+        return cursor
 
     def length(self, part: str) -> draft_length.Constant | draft_length.Auto:
         """What decides the shape of this part's drafts."""
@@ -177,19 +197,32 @@ class Decoding:
                 ctx.without, part = part, ""
                 shape = self.length(part).next()
             k, ctx.nodes = min(self.proposer.levels or shape.levels, left) if self.index else 0, shape.nodes
-            draft = self.proposer.propose(ctx, k) if k > 0 else None
+            ctx.left = left if self.index else 0
+            draft = self.proposer.propose(ctx, k) if k > 0 or (ctx.left > 0 and isinstance(self.proposer, Forced)) else None
             if draft is None:
                 draft = Draft(torch.empty(0, dtype=torch.long, device=ctx.device))
             m1 = mark(ctx.device)
             uncached = ctx.uncached(ctx.cache.length)
             u = ctx.randomness(len(draft) + 1, (draft.levels or len(draft)) + 1)
-            (flat, layout, next_id, *hidden_states), m2 = self._verify(draft, uncached, u)
+            mask, single = self._masks(draft)
+            (flat, layout, next_id, *hidden_states), m2 = self._verify(draft, uncached, u, mask)
             round_ = Round(self.index, len(self.new_tokens), k)
             self.index += 1
             return InFlightRound(round_, draft.tokens, len(uncached), next_id, dict(zip(self.proposer.aux_layers, hidden_states)),
-                                 start_copy(flat, layout), (m0, m1, m2), launched, part)
+                                 start_copy(flat, layout), (m0, m1, m2), launched, part, single)
 
-    def _verify(self, draft: Draft, uncached: Tensor, u: Tensor | None) -> tuple[tuple, Mark]:
+    def _masks(self, draft: Draft) -> tuple[Tensor | None, list[bool] | None]:
+        """The bitmasks int32 [N+1, W] of a pass, and which of them allow one id alone. Their one copy to the device; the draft's tokens are read on
+        the host before, so that a round waits twice."""
+        if self.ctx.grammar is None:
+            return None, None
+        tokens = draft.tokens.tolist()
+        parents = range(-1, len(tokens) - 1) if draft.parents is None else draft.parents.tolist()
+        bits, single = self.ctx.grammar.masks(tokens, parents)
+        mask = torch.from_numpy(bits)
+        return (mask.pin_memory().to(self.ctx.device, non_blocking=True) if self.ctx.device.type == "cuda" else mask.to(self.ctx.device)), single
+
+    def _verify(self, draft: Draft, uncached: Tensor, u: Tensor | None, mask: Tensor | None) -> tuple[tuple, Mark]:
         """What `Verification` returns, and a mark at the end of the target's pass."""
         ctx, options = self.ctx, self.options
         verification = Verification(self.proposer.target_pass(self.target), ctx.sampling_ctx, draft.levels, options.verify,
@@ -197,8 +230,8 @@ class Decoding:
         if self.runner.mode is None:
             tree, logits, hidden_states = verification.forward(ctx.cache, uncached, draft)
             end = mark(ctx.device)
-            return (*verification.accept(draft, tree, logits, u, ctx.seen), *hidden_states), end
-        out = self.runner.run(verification, ctx.cache, len(uncached) + len(draft), uncached, u, ctx.seen, *draft.tensors(), capture=self.index > 0)
+            return (*verification.accept(draft, tree, logits, u, ctx.seen, mask), *hidden_states), end
+        out = self.runner.run(verification, ctx.cache, len(uncached) + len(draft), uncached, u, ctx.seen, mask, *draft.tensors(), capture=self.index > 0)
         return out, mark(ctx.device)            # a captured call cannot be timed in parts: the mark is at the end of the whole verification
 
     @torch.inference_mode()
@@ -213,13 +246,15 @@ class Decoding:
             if not all(map(math.isfinite, [*host["peak"], *host["q"]])):
                 who = "target" if not all(map(math.isfinite, host["peak"])) else "draft"
                 raise EnvironmentFailure(f"The {who}'s logits are not finite in {self.target.dtype}: take --dtype float32, or other weights.")
-            result = RoundResult.of(host)
+            result = RoundResult.of(host, in_flight.single)
             ids = result.ids
             count = self._cut(ids)
             self.tokens += ids[:count]
             if ctx.seen is not None:
                 ctx.seen.index_fill_(0, to_device(ids[:count], ctx.device), True)
-            self.length(in_flight.part).observe(max(result.levels, default=0), len(result.path))
+            if ctx.grammar is not None:
+                ctx.grammar.take(ids[:count])
+            self.length(in_flight.part).observe(*result.free)
             self._roll_back(in_flight, result.path)
         return result, count
 

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from core.sampling import mask
+from core.sampling.probs import Sampling
 from core.trace import Table
 
 TOP = 10        # ids listed of each distribution
 BLOCK = 128     # ids a block in top_ids
+REMOVED = 3     # ids listed of those that a mask removes ...
+LEAST = 0.0005          # ... where they had so much probability
 Host = dict[str, list]
 
 
@@ -56,6 +61,24 @@ def capture(p: Tensor, scored: Tensor, logits: Tensor, q: Tensor | None, q_score
                 "q_res": residual[q_ids], "p_q": q.gather(1, ids[rows]), "overlap": torch.minimum(p_here, q).sum(-1)}
     if q is not None and q_logits is not None:
         out |= {"q_lq": q_logits.gather(1, q_ids), "p_lq": q_logits.gather(1, ids[rows]), "x_lq": q_logits.gather(1, own)[:, 0]}
+    return out
+
+
+def removed(scored: Tensor, allowed: Tensor, sampling: Sampling) -> dict[str, Tensor]:
+    """What a grammar's mask removes at each position, as tensors on the device: how many ids stay, the mass of the unmasked distribution on the
+    others, and the likeliest of these. scored [N+1, V] before the mask; allowed [N+1, V] bool."""
+    gone = mask.unmasked(scored, sampling).masked_fill(allowed, 0)
+    ids = top_ids(gone, REMOVED)
+    return {"mask.allowed": allowed.sum(-1), "mask.removed": gone.sum(-1), "mask.ids": ids, "mask.p": gone.gather(1, ids)}
+
+
+def masks(host: Host, text: Callable[[int], str]) -> list[dict[str, Any]]:
+    """The values of `removed` -> for each position what the trace's tables say of its mask. Ids that had no probability are left out."""
+    out = []
+    for count, mass, ids, p in zip(host["mask.allowed"], host["mask.removed"], host["mask.ids"], host["mask.p"]):
+        shown = [(int(t), x) for t, x in zip(ids, p) if x >= LEAST]
+        out.append({"allowed": int(count), "removed": short(min(1.0, mass)), "ids": [t for t, _ in shown], "texts": [text(t) for t, _ in shown],
+                    "p": [short(x) for _, x in shown]})
     return out
 
 

@@ -11,6 +11,7 @@ from core.decoding import tables
 from core.methods.base import Draft, SamplingContext
 from core.models import host_copy
 from core.models.cache import GraphCacheView, KVCache
+from core.sampling import mask as masks
 from core.sampling import probs, verify
 from core.sampling.tree import Tree
 
@@ -25,15 +26,16 @@ class Verification:
     epsilon: float = 0.0
     delta: float = 0.0
 
-    def __call__(self, cache: KVCache | GraphCacheView, uncached: Tensor, u: Tensor | None, seen: Tensor | None, *draft: Tensor | None) -> tuple:
-        """uncached [m] ids, u [N+1] uniforms, noise [levels+1, V] (coupled) or None (greedy), seen [V] bool or None, draft: Draft.tensors
-        of N tokens.
+    def __call__(self, cache: KVCache | GraphCacheView, uncached: Tensor, u: Tensor | None, seen: Tensor | None, mask: Tensor | None,
+                 *draft: Tensor | None) -> tuple:
+        """uncached [m] ids, u [N+1] uniforms, noise [levels+1, V] (coupled) or None (greedy), seen [V] bool or None, mask int32 [N+1, W] (bits of
+        the ids that a grammar allows) or None, draft: Draft.tensors of N tokens.
 
         Returns (packed facts, their layout, next id [1], hidden states [m+N, H] of each aux layer, ...).
         """
         drafted = Draft.of(draft, self.levels)
         tree, logits, hidden_states = self.forward(cache, uncached, drafted)
-        return *self.accept(drafted, tree, logits, u, seen), *hidden_states
+        return *self.accept(drafted, tree, logits, u, seen, mask), *hidden_states
 
     def forward(self, cache: KVCache | GraphCacheView, uncached: Tensor, draft: Draft) -> tuple[Tree | None, Tensor, list[Tensor]]:
         """The target's pass -> (tree or None, logits [N+1, V], hidden states of each aux layer)."""
@@ -43,11 +45,15 @@ class Verification:
         return tree, logits.to(self.sampling_ctx.dtype), list(hidden_states.values())
 
     def accept(self, draft: Draft, tree: Tree | None, logits: Tensor, u: Tensor | None,
-               seen: Tensor | None) -> tuple[Tensor, host_copy.Layout, Tensor]:
+               seen: Tensor | None, mask: Tensor | None = None) -> tuple[Tensor, host_copy.Layout, Tensor]:
         """Verify the draft -> (all facts for the record, packed for one copy to the host; their layout; next id [1])."""
         n, tokens, q, sampling = len(draft), draft.tokens, draft.q, self.sampling_ctx.sampling
         before = None if seen is None else probs.seen_before(seen, tokens, tree)
-        scored = probs.scores(logits, sampling, before)
+        scored = listed = probs.scores(logits, sampling, before)
+        allowed = None
+        if mask is not None:        # before temperature, top-k, top-p and min-p, as in other engines: these then choose among what is allowed
+            allowed = masks.allowed(mask, logits.shape[1])
+            scored = scored.masked_fill(~allowed, -torch.inf)
         p = probs.probabilities(scored, sampling)
         noise = u if self.sampling_ctx.coupled else None
         if u is None or noise is not None:
@@ -61,7 +67,11 @@ class Verification:
             facts["parents"] = tree.parents
         if self.sampling_ctx.record:
             q_scored = None if draft.logits is None else probs.scores(draft.logits, sampling, None if before is None else before[rows])
-            captured = tables.capture(p, scored, logits, q, q_scored, draft.logits, tokens, None if tree is None else tree.parents, result.residual)
+            if allowed is not None:
+                facts |= tables.removed(listed, allowed, sampling)
+                listed = masks.ranked(listed, allowed)
+                q_scored = None if q_scored is None else masks.ranked(q_scored, allowed[rows])
+            captured = tables.capture(p, listed, logits, q, q_scored, draft.logits, tokens, None if tree is None else tree.parents, result.residual)
             facts |= {f"table.{name}": tensor for name, tensor in captured.items()}
         return *host_copy.pack(facts), result.next_id.view(1)
 

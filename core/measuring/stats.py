@@ -11,25 +11,27 @@ from core.trace import Round, Totals
 
 
 def depths(round_: Round) -> list[int]:
-    """Depth of each drafted token, 0 for the root's children; in a chain its index."""
+    """Depth of each drafted token, 0 for the root's children; in a chain its index. Forced tokens add none."""
     out: list[int] = []
     for d in round_.drafted:
-        out.append(0 if d.parent < 0 else out[d.parent] + 1)
+        out.append((-1 if d.parent < 0 else out[d.parent]) + (not d.forced))
     return out
 
 
 def totals(rounds: Sequence[Round], text: str, stop: str, peak_memory_bytes: int | None) -> Totals:
-    """Rounds of one run -> Totals. `drafted` counts a tree's levels, since a round accepts at most one node a level; `tested` counts nodes."""
+    """Rounds of one run -> Totals. `drafted` counts a tree's levels, since a round accepts at most one node a level; `tested` counts nodes.
+    Tokens that a grammar forces are certain, so they count for none of the drafts' rates but tokens a round."""
     out = Totals(text=text, stop=stop, rounds=len(rounds), peak_memory_bytes=peak_memory_bytes)
     drafted_at: list[int] = []          # by position: rounds that drafted it
     accepted_at: list[int] = []         # by position: rounds that accepted it
     emitted_by_drafting = drafting = 0
     for r in rounds:
         out.new_tokens += len(r.emitted)
+        out.forced += sum(e.forced for e in r.emitted)
         if not r.drafted:
             continue
         levels = max(depths(r)) + 1
-        accepted = sum(d.verdict == "accepted" for d in r.drafted)
+        accepted = sum(d.verdict == "accepted" and not d.forced for d in r.drafted)
         rejected = sum(d.verdict == "rejected" for d in r.drafted)
         out.drafted += levels
         out.accepted += accepted

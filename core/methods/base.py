@@ -1,13 +1,16 @@
 """The interface between the decode loop and a proposer: Context goes in, a Draft comes out. The loop knows no method by name."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from core.grammar.matcher import Cursor, has
+from core.grammar.walk import Walk
 from core.methods.settings import Setting
 from core.models.cache import KVCache
 from core.models.decoder import Decoder, PassShape
@@ -61,11 +64,38 @@ class Context:
     new_ids: Tensor | None = None       # [n] int64: the last ids of `tokens`, already on the device
     nodes: int = 0                      # of the next draft, where the proposer is adaptive: more than its levels make a tree
     without: str = ""                   # the part of a proposer that is to be passed over in the next draft
+    grammar: Cursor | None = None       # of structured output: the place behind `tokens`
+    left: int = 0                       # the most tokens that the next draft may have, forced ones included
     lent: list[tuple[Any, KVCache]] = field(default_factory=list)       # (model, cache) that go back to the runner when the run ends
 
     @property
     def sampling_ctx(self) -> SamplingContext:
         return SamplingContext(self.sampling, self.vocab_size, self.dtype, self.record, self.race is not None)
+
+    def walk(self, most: int) -> Walk | None:
+        """For a proposer that drafts token by token: what the grammar allows at each place, for at most `most` tokens; None without a grammar."""
+        return None if self.grammar is None or self.grammar.ended else Walk(self.grammar, min(most, self.left), self.vocab_size, self.device, jumps=self.race is None)
+
+    def fits(self, draft: Draft) -> bool:
+        """Whether a grammar, if there is one, allows the first token of a draft."""
+        return self.grammar is None or self.grammar.ended or has(self.grammar.mask(), int(draft.tokens[0]))
+
+    @contextmanager
+    def behind(self, forced: list[int]) -> Iterator[None]:
+        """Inside, `tokens` and all that belongs to them go on with tokens that the grammar forces, whose draft a proposer continues."""
+        if not forced:
+            yield
+            return
+        kept, added = (self.new_ids, self.seen, self.left), to_device(forced, self.device)
+        self.tokens += forced
+        self.new_ids = added if self.new_ids is None else torch.cat([self.new_ids, added])
+        self.seen = None if self.seen is None else self.seen.index_fill(0, added, True)
+        self.left -= len(forced)
+        try:
+            yield
+        finally:
+            del self.tokens[-len(forced):]
+            self.new_ids, self.seen, self.left = kept
 
     def new_cache(self, model: Any, capacity: int) -> KVCache:
         """A cache of at least `capacity` entries, for this run."""

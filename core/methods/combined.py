@@ -64,7 +64,7 @@ class Combined(Proposer):
     def propose(self, ctx: Context, k: int) -> Draft | None:
         self.chosen = self.first
         draft = self.first.propose(ctx, k) if ctx.without != self.first.name else None
-        if draft is None:
+        if draft is None or not ctx.fits(draft):
             self.chosen = self.second
             draft = self.second.propose(ctx, k)
         return draft

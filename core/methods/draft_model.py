@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from core.grammar.walk import Walk
 from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.chain import Chain
 from core.models.cache import GraphCacheView, KVCache
@@ -23,14 +24,16 @@ class DraftChain:
     token_map: Tensor | None
     sampling_ctx: SamplingContext
     k: int
+    walk: Walk | None = None
 
     def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
         """feed [m] uncached ids, u [k], seen [V] -> the fields of a Draft."""
-        chain = Chain(self.sampling_ctx, u, seen, self.token_map)
-        feed = feed.clamp_max(self.model.config.vocab_size - 1)
+        chain = Chain(self.sampling_ctx, u, seen, self.token_map, self.walk)
         for _ in range(self.k):
-            hidden, _ = self.model.run(feed[None], cache)
+            hidden, _ = self.model.run(feed.clamp_max(self.model.config.vocab_size - 1)[None], cache)
             feed = chain.add(self.model.logits(hidden[:, -1])[0])
+            if chain.over:
+                break
         return chain.parts()
 
 
@@ -69,8 +72,10 @@ class DraftModel(Proposer):
         # after a fully accepted draft two tokens are uncached: the last drafted one, which was not fed, and the bonus token
         feed = ctx.uncached(self.cache.length)
         u = ctx.randomness(k, k)
-        chain = DraftChain(self.model, self.token_map, ctx.sampling_ctx, k)
-        return Draft(*ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=self.direct is None and len(feed) <= FEW))
+        walk = ctx.walk(self.room - len(ctx.tokens) + 1)
+        chain = DraftChain(self.model, self.token_map, ctx.sampling_ctx, k, walk)
+        capture = self.direct is None and walk is None and len(feed) <= FEW
+        return Draft(*ctx.runner.run(chain, self.cache, len(feed) + k - 1, feed, u, ctx.seen, capture=capture))
 
     def observe(self, ctx: Context, path: list[int]) -> None:
         self.cache.truncate(min(self.cache.length, len(ctx.tokens) - 1))

@@ -16,6 +16,7 @@ from torch import Tensor
 from core.checkpoints.formats import eagle as eagle_format
 from core.checkpoints.formats.sniff import sniff
 from core.errors import UserError
+from core.grammar.walk import Walk
 from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.chain import Chain
 from core.methods.eagle_head import EagleHead
@@ -76,13 +77,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class HeadChain(Reading):
-    """A chain of k tokens, each drawn from the head's distribution."""
+    """A chain of k tokens, each drawn from the head's distribution. With a grammar it ends behind forced tokens: the head could read these only
+    one by one, and without the target's hidden states."""
     k: int
+    walk: Walk | None = None
 
     def draft(self, cache: KVCache | GraphCacheView, out: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        chain = Chain(self.sampling_ctx, u, seen, self.head.token_map)
+        chain = Chain(self.sampling_ctx, u, seen, self.head.token_map, self.walk)
         token = chain.add(self.head.logits(out)[0])
         for _ in range(self.k - 1):
+            if chain.over or token.shape[0] != 1:
+                break
             out = self.head.read(token, self.head.feedback(out), cache)
             token = chain.add(self.head.logits(out)[0])
         return chain.parts()
@@ -218,14 +223,15 @@ class Eagle(Proposer):
             hidden_states = {layer: torch.cat([x[layer] for x in self.unread]) for layer in self.aux_layers}
         self.unread = []
         ids = ctx.uncached(self.cache.length + 1)                                          # row i of the head reads token i + 1
-        u, cut = ctx.noise(k), self.static.cut(k) if self.static else None
+        u, walk, cut = ctx.noise(k), None, self.static.cut(k) if self.static else None
         nodes = ctx.nodes if self.adaptive else self.nodes
         if self.tree == "chain" or (self.adaptive and nodes <= k):
-            function, adds = HeadChain(self.head, ctx.sampling_ctx, k), k - 1
+            walk = ctx.walk(ctx.left)
+            function, adds = HeadChain(self.head, ctx.sampling_ctx, k, walk), k - 1
             u = ctx.randomness(k, k)
         elif cut:
             function, adds = FixedTree(self.head, ctx.sampling_ctx, cut), sum(i in cut.parents for i in range(cut.nodes))
         else:
             function, adds = LikeliestTree(self.head, ctx.sampling_ctx, k, nodes, self.top_k), self.top_k * (k - 1)
         return Draft(*ctx.runner.run(function, self.cache, len(ids) + adds, ids, u, ctx.seen, *(hidden_states[layer] for layer in self.aux_layers),
-                                     capture=len(ids) <= 1 + DEEPEST))
+                                     capture=walk is None and len(ids) <= 1 + DEEPEST))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from core.errors import UserError
+from core.grammar.walk import Walk
 from core.methods.base import Context, Draft, Proposer, SamplingContext, TargetPass
 from core.methods.chain import Chain
 from core.methods.settings import Setting
@@ -35,18 +36,20 @@ class ExitChain:
     sampling_ctx: SamplingContext
     k: int
     confidence: float = 0.0
+    walk: Walk | None = None
 
     def __call__(self, cache: KVCache | GraphCacheView, feed: Tensor, u: Tensor | None, seen: Tensor | None) -> tuple:
-        """feed [1] the last emitted id, u [k], seen [V] -> the fields of a Draft; `reused` [1, n, H]: outputs of `lower` for the n ids fed."""
-        start, chain, reused = cache.length, Chain(self.sampling_ctx, u, seen), []
+        """feed [1] the last emitted id (and forced ones behind it), u [k], seen [V] -> the fields of a Draft; `reused` [1, n, H]: outputs of
+        `lower` for the n ids fed."""
+        start, chain, reused = cache.length, Chain(self.sampling_ctx, u, seen, walk=self.walk), []
         try:
             for i in range(self.k):
                 early, _ = self.model.run(feed[None], cache, layers=self.lower, advance=False)
                 hidden, _ = self.model.run(feed[None], cache, hidden=early, layers=self.rest, advance=False)
-                cache.length += 1
+                cache.length += feed.shape[0]
                 reused.append(early)
                 feed = chain.add(self.model.logits(hidden[0, -1]))
-                if self.confidence and i + 1 < self.k and float(chain.dists[-1].index_select(0, feed)) < self.confidence:
+                if chain.over or (self.confidence and i + 1 < self.k and float(chain.dists[-1].index_select(0, feed[:1])) < self.confidence):
                     break
         finally:
             cache.length = start
@@ -65,8 +68,8 @@ class UpperPass(TargetPass):
             return super().__call__(cache, ids, last, shape)
         model, start = self.target.model, cache.length
         cache.length = start + reused.shape[1]
-        try:                                                                # the draft did not feed its last token
-            early, _ = model.run(ids[None, -1:], cache, layers=self.lower, advance=False)
+        try:                        # the draft did not feed its last token, nor the forced ones behind it
+            early, _ = model.run(ids[None, reused.shape[1]:], cache, layers=self.lower, advance=False)
         finally:
             cache.length = start
         hidden, _ = model.run(ids[None], cache, hidden=torch.cat([reused, early], 1), layers=self.upper)
@@ -101,8 +104,10 @@ class EarlyExit(Proposer):
 
     def propose(self, ctx: Context, k: int) -> Draft | None:
         u = ctx.randomness(k, k)
-        chain = ExitChain(self.model, self.lower, self.rest, ctx.sampling_ctx, k, self.confidence)
-        return Draft(*ctx.runner.run(chain, ctx.cache, k, ctx.uncached(ctx.cache.length), u, ctx.seen, capture=self.direct is None))
+        walk = ctx.walk(ctx.left)
+        chain = ExitChain(self.model, self.lower, self.rest, ctx.sampling_ctx, k, self.confidence, walk)
+        capture = self.direct is None and walk is None
+        return Draft(*ctx.runner.run(chain, ctx.cache, k, ctx.uncached(ctx.cache.length), u, ctx.seen, capture=capture))
 
     def target_pass(self, target: Target) -> TargetPass:
         return UpperPass(target, self.aux_layers, self.lower, self.upper)

@@ -16,11 +16,12 @@ from core.checkpoints.formats import medusa as medusa_format
 from core.checkpoints.formats.medusa import MedusaTensors
 from core.checkpoints.formats.sniff import sniff
 from core.errors import UserError
+from core.grammar.walk import Walk
 from core.methods.base import Context, Draft, Proposer, SamplingContext
 from core.methods.settings import Setting
 from core.methods.static_tree import TYPICAL_ACCURACY, StaticTree
 from core.models.decoder import Decoder
-from core.models.host_copy import constant
+from core.models.host_copy import constant, to_device
 from core.models.linear import Linear
 from core.models.target import DecoderTarget
 from core.sampling import probs, race
@@ -89,6 +90,7 @@ class Guesses:
     sampling_ctx: SamplingContext
     k: int
     tree: StaticTree | None
+    walk: Walk | None = None
 
     def __call__(self, cache: None, hidden: Tensor, seen: Tensor | None, noise: Tensor | None) -> tuple:
         """hidden [H] of the last token in the target's cache, seen [V], noise [k, V] of a coupled run or None -> the fields of a Draft."""
@@ -101,6 +103,8 @@ class Guesses:
         scored = probs.scores(raw, self.sampling_ctx.sampling, seen)
         if noise is not None:
             scored = race.keys(scored, self.sampling_ctx.sampling, race.of_rows(noise, raw.shape[1], mapped))
+        if self.walk is not None:
+            return (self._walked(scored, mapped),)
         best = scored.topk(width).indices                                                                  # [k, width]
         if mapped is not None:
             best = mapped[best]
@@ -108,6 +112,22 @@ class Guesses:
             return (best[:, 0],)
         tokens = best[constant(tuple(d - 1 for d in tree.depths), device), constant(tree.ranks, device)]
         return tokens, None, None, constant(tree.parents, device), tree.levels
+
+    def _walked(self, scored: Tensor, mapped: Tensor | None) -> Tensor:
+        """scored [k, R] -> a chain of each head's likeliest allowed token, which ends behind forced ones: for these the heads have no guess."""
+        walk, out = self.walk, []
+        for row in scored:
+            allowed = walk.allowed()
+            allowed = allowed[:row.shape[0]] if mapped is None else allowed[mapped]
+            if walk.over or not allowed.any():
+                break
+            best = row.masked_fill(~allowed, -torch.inf).argmax()
+            token = int(best if mapped is None else mapped[best])
+            forced = walk.take(token)
+            out += [token, *forced]
+            if forced or walk.over:
+                break
+        return to_device(out, scored.device)
 
 
 class Medusa(Proposer):
@@ -178,5 +198,6 @@ class Medusa(Proposer):
         tree = self.tree
         if self.adaptive and ctx.nodes > k:
             tree = self.trees.setdefault(ctx.nodes, self._best(ctx.nodes))
-        guesses = Guesses(self.heads, ctx.sampling_ctx, k, tree.cut(k) if tree is not None else None)
-        return Draft(*ctx.runner.run(guesses, None, 0, self.hidden, ctx.seen, ctx.noise(k)))
+        walk = ctx.walk(ctx.left) if tree is None else None
+        guesses = Guesses(self.heads, ctx.sampling_ctx, k, tree.cut(k) if tree is not None else None, walk)
+        return Draft(*ctx.runner.run(guesses, None, 0, self.hidden, ctx.seen, ctx.noise(k), capture=walk is None))

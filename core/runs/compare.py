@@ -37,7 +37,8 @@ class Work:
     def __init__(self, pair: Pair, request: Request, chosen: Sequence[Method]) -> None:
         """Raises UserError if prompt and new tokens do not fit the context, or for settings out of range."""
         self.pair, self.ids = pair, request.ids(pair)
-        self.options = options = replace(request.options, ignore_eos=True, stop=(), record=False)
+        # a grammar says where the output ends; behind that nothing would be constrained
+        self.options = options = replace(request.options, ignore_eos=request.options.grammar is None, stop=(), record=False)
         if options.max_new_tokens < 1 or len(self.ids) + options.max_new_tokens > pair.target.max_positions:
             raise UserError(f"{len(self.ids)} prompt tokens and {options.max_new_tokens} new ones do not fit the comparison: "
                             f"at least 1 new token, at most {pair.target.max_positions} in all.")
@@ -68,7 +69,7 @@ class Work:
 
 def compare(pair: Pair, request: Request, names: Sequence[str], repeats: int = 3,
             report: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
-    """The record that `compare --json` writes. ratio = sum of plain seconds / sum of the method's; spread = its lowest and highest repeat.
+    """The record that `compare --json` writes. ratio = sum of plain seconds a token / sum of the method's; spread = its lowest and highest repeat.
 
     Raises UserError if prompt and new tokens do not fit the context, a method is unknown or repeats < 1.
     """
@@ -109,7 +110,7 @@ def _runs_in_turns(work: Work, names: Sequence[str], repeats: int,
 
 
 def _ratio(plain: list[Totals], mine: list[Totals]) -> dict[str, Any]:
-    base, own = ([t.ttft_s + t.decode_s for t in runs] for runs in (plain, mine))
+    base, own = ([(t.ttft_s + t.decode_s) / t.new_tokens for t in runs] for runs in (plain, mine))     # sampled under a grammar, lengths differ
     each = [p / s for p, s in zip(base, own)]
     return {"ratio": sum(base) / sum(own), "spread": [min(each), max(each)]}
 

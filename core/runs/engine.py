@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import EnvironmentFailure, UserError
+from core.grammar.constraint import Constraint
 from core.methods import catalog
 
 TIME_LIMIT = 60.0       # seconds a visitor's run may take, plain decoding included
@@ -48,6 +49,7 @@ class RunRequest:
     after_ids: tuple[int, ...] = ()     # a branch: fixed output, as ids and as text after them; decoding continues from there
     after_text: str = ""
     verify: str = "chain"
+    grammar: Constraint | None = None
 
 
 class Engine:
@@ -183,7 +185,7 @@ class Engine:
         from core.sampling.probs import Sampling
         torch.set_num_threads(self._threads)        # a setting of the calling thread
         options = Options(request.max_new_tokens, request.draft_len, Sampling(request.temperature, top_p=request.top_p), request.seed,
-                          verify=request.verify)
+                          verify=request.verify, grammar=request.grammar)
         run = Run(self._pair, Request(request.prompt, method=request.method, options=options, settings=request.settings,
                                       after_ids=request.after_ids, after_text=request.after_text), self._cost(request.method))
         end = time.monotonic() + limit_s

@@ -68,7 +68,9 @@ class Run:
         self.facts = facts(pair, request, method, self.ids, measured,
                            proposer.levels is not None or (proposer.adaptive and request.options.draft_len == "auto"))
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
-        if proposer.direct and not self.facts["graphs"].startswith("off"):
+        if request.options.grammar and method.drafts and not self.facts["graphs"].startswith("off"):
+            self.facts["graphs"] += ", the draft directly: the grammar reads every token"
+        elif proposer.direct and not self.facts["graphs"].startswith("off"):
             self.facts["graphs"] += f", the draft directly: {proposer.direct}"
         self.memory = stats.PeakMemory(pair.target.device)
         with pair.enough():
@@ -100,7 +102,7 @@ class Run:
             self.totals = stats.totals(self.done, text, self.decoding.stop, self.memory.bytes())
 
     def plain(self) -> Iterator[list[Round]]:
-        """Plain decoding of the same prompt to the same number of tokens, with EOS and stop strings ignored: the same work.
+        """Plain decoding of the same prompt to the same number of tokens, with EOS and stop strings ignored: the same work, under the same grammar.
 
         Yields the rounds so far after each token, so that the caller can end it at any time.
         """
@@ -131,7 +133,7 @@ def facts(pair: Pair, request: Request, method: registry.Method, ids: Sequence[i
             "row_exact": pair.target.row_exact, "prompt": request.prompt, "prompt_ids": list(ids),
             "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
             "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
-            "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
+            **({"grammar": options.grammar.as_record()} if options.grammar else {}), "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
             "graphs": graph_runner(pair.target, options.graphs).label,
             "costs": measured, "weights": dict(pair.weights), **pair.notes, "software": software(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}
