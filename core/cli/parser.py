@@ -161,8 +161,8 @@ def _decoding_options(p: Parser) -> None:
     p.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop string; may be given several times")
     p.add_argument("--json-schema", metavar="FILE", help="structured output: JSON that this schema allows")
     p.add_argument("--regex", metavar="PATTERN", help="structured output: a text that this pattern matches as a whole")
-    p.add_argument("--choice", action="append", default=[], metavar="A,B,…", help="structured output: one of these texts; given several times, each is "
-                   "one text, commas and all")
+    p.add_argument("--choice", action="append", default=[], metavar="A,B,…", help="structured output: one of these texts; given several "
+                   "times, each is one text, commas and all")
     p.add_argument("--ignore-eos", action="store_true", help="go on behind the end-of-text token")
     p.add_argument("--no-graphs", dest="graphs", action="store_const", const=False, help="with CUDA: launch each kernel by itself, capture nothing")
     for setting in registry.all_settings().values():

@@ -220,7 +220,7 @@ class Decoding:
         parents = range(-1, len(tokens) - 1) if draft.parents is None else draft.parents.tolist()
         bits, single = self.ctx.grammar.masks(tokens, parents)
         mask = torch.from_numpy(bits)
-        return (mask.pin_memory().to(self.ctx.device, non_blocking=True) if self.ctx.device.type == "cuda" else mask.to(self.ctx.device)), single
+        return (mask.pin_memory() if self.ctx.device.type == "cuda" else mask).to(self.ctx.device, non_blocking=True), single
 
     def _verify(self, draft: Draft, uncached: Tensor, u: Tensor | None, mask: Tensor | None) -> tuple[tuple, Mark]:
         """What `Verification` returns, and a mark at the end of the target's pass."""
@@ -231,7 +231,8 @@ class Decoding:
             tree, logits, hidden_states = verification.forward(ctx.cache, uncached, draft)
             end = mark(ctx.device)
             return (*verification.accept(draft, tree, logits, u, ctx.seen, mask), *hidden_states), end
-        out = self.runner.run(verification, ctx.cache, len(uncached) + len(draft), uncached, u, ctx.seen, mask, *draft.tensors(), capture=self.index > 0)
+        inputs = uncached, u, ctx.seen, mask, *draft.tensors()
+        out = self.runner.run(verification, ctx.cache, len(uncached) + len(draft), *inputs, capture=self.index > 0)
         return out, mark(ctx.device)            # a captured call cannot be timed in parts: the mark is at the end of the whole verification
 
     @torch.inference_mode()

@@ -37,7 +37,8 @@ class Constraint:
         else:
             text = _schema(value)
         if len(text) > MOST_CHARS:
-            raise UserError(f"{KINDS[kind]} has {len(text)} characters; at most {MOST_CHARS} are read.", "grammar_long", flag=KINDS[kind], most=MOST_CHARS)
+            raise UserError(f"{KINDS[kind]} has {len(text)} characters; at most {MOST_CHARS} are read.", "grammar_long",
+                            flag=KINDS[kind], most=MOST_CHARS)
         if any(0xD800 <= ord(c) <= 0xDFFF for c in text):
             raise UserError(f"{KINDS[kind]} is not UTF-8 text.", "grammar_utf8", flag=KINDS[kind])
         return cls(kind, text)

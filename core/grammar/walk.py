@@ -15,7 +15,7 @@ class Walk:
     """
 
     def __init__(self, cursor: Cursor, left: int, vocab_size: int, device: torch.device, jumps: bool = True) -> None:
-        """left: the most tokens; jumps: whether `take` goes on over forced tokens by itself (else they are drawn like others, as their race wants)."""
+        """left: the most tokens; jumps: whether `take` goes on over forced tokens by itself (else each is drawn)."""
         self.cursor, self.left, self.vocab_size, self.device, self.jumps = cursor, left, vocab_size, device, jumps
         self.over = left <= 0           # nothing more can be drafted
 

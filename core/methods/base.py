@@ -74,7 +74,9 @@ class Context:
 
     def walk(self, most: int) -> Walk | None:
         """For a proposer that drafts token by token: what the grammar allows at each place, for at most `most` tokens; None without a grammar."""
-        return None if self.grammar is None or self.grammar.ended else Walk(self.grammar, min(most, self.left), self.vocab_size, self.device, jumps=self.race is None)
+        if self.grammar is None or self.grammar.ended:
+            return None
+        return Walk(self.grammar, min(most, self.left), self.vocab_size, self.device, jumps=self.race is None)
 
     def fits(self, draft: Draft) -> bool:
         """Whether a grammar, if there is one, allows the first token of a draft."""

@@ -133,7 +133,8 @@ def facts(pair: Pair, request: Request, method: registry.Method, ids: Sequence[i
             "row_exact": pair.target.row_exact, "prompt": request.prompt, "prompt_ids": list(ids),
             "sampling": asdict(options.sampling), "draft_len": options.draft_len if method.drafts else 0,
             "settings": complete(method.settings, request.settings, method.name), "seed": options.seed,
-            **({"grammar": options.grammar.as_record()} if options.grammar else {}), "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
+            **({"grammar": options.grammar.as_record()} if options.grammar else {}),
+            "max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "ignore_eos": options.ignore_eos,
             "graphs": graph_runner(pair.target, options.graphs).label,
             "costs": measured, "weights": dict(pair.weights), **pair.notes, "software": software(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds")}

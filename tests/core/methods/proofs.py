@@ -115,11 +115,12 @@ def facts(rounds: list[Round]) -> list:
     return [([(d.id, d.parent, d.p, d.q, d.u, d.verdict) for d in r.drafted], [(e.id, e.kind) for e in r.emitted]) for r in rounds]
 
 
-def caches_agree(make: Make, cache_of: Callable[[Proposer], object] | None = None, sampling: Sampling | None = None) -> None:
+def caches_agree(make: Make, cache_of: Callable[[Proposer], object] | None = None, sampling: Sampling | None = None,
+                 to: DecoderTarget | None = None, text=None, prompt: list[int] = REPEATING, **options) -> None:
     """After each round, with rejected entries rolled back, the target's cache gives the next logits of a forward without cache; the draft's too."""
-    to = tiny.target()
+    to = to or tiny.target()
     proposer = make(to)
-    run = Decoding(to, proposer, REPEATING, Options(24, 4, sampling or Sampling(), 1))
+    run = Decoding(to, proposer, prompt, Options(24, 4, sampling or Sampling(), 1, **options), text)
     for r in run:
         check_round(r)
         if run.stop is None:
