@@ -159,7 +159,8 @@ def _decoding_options(p: Parser) -> None:
                    "--verify coupled")
     p.add_argument("--max-new-tokens", type=whole, default=96, metavar="N", help="default 96")
     p.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop string; may be given several times")
-    p.add_argument("--json-schema", metavar="FILE", help="structured output: JSON that this schema allows")
+    p.add_argument("--json-schema", metavar="FILE", help="structured output: JSON that the schema in this file, or given as JSON itself, "
+                   "allows")
     p.add_argument("--regex", metavar="PATTERN", help="structured output: a text that this pattern matches as a whole")
     p.add_argument("--choice", action="append", default=[], metavar="A,B,…", help="structured output: one of these texts; given several "
                    "times, each is one text, commas and all")

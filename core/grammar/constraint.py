@@ -45,10 +45,12 @@ class Constraint:
 
     @classmethod
     def chosen(cls, json_schema: str | None, regex: str | None, choice: Sequence[str]) -> Constraint | None:
-        """From the options of the command line: the path of a schema, a pattern, `A,B` or one choice each time. Raises UserError."""
+        """From the options of the command line: the path of a schema or itself, a pattern, `A,B` or one choice each time. Raises UserError."""
         given = [flag for flag, x in zip(KINDS.values(), (json_schema, regex, choice or None)) if x is not None]
         if len(given) > 1:
             raise UserError(f"Give one of {' and '.join(given)}: each says by itself what the output may be.")
+        if json_schema is not None and json_schema.lstrip().startswith("{"):
+            return cls.of("json_schema", json_schema)
         if json_schema is not None:
             try:
                 return cls.of("json_schema", Path(json_schema).read_text(encoding="utf-8"))

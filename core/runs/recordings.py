@@ -65,5 +65,5 @@ def name_of(entry: dict[str, Any]) -> str:
 def request_of(entry: dict[str, Any]) -> Request:
     """The request of one entry of the list."""
     options = Options(entry.get("max_new_tokens", 96), entry.get("draft_len", 4), Sampling(entry.get("temperature", 0.0)), entry.get("seed", 0),
-                      verify=entry.get("verify", "chain"))
-    return Request(prompts.examples()[entry["example"]], method=entry["method"], options=options, settings=entry.get("settings", {}))
+                      verify=entry.get("verify", "chain"), grammar=prompts.structured().get(entry["example"], (None, None))[1])
+    return Request(prompts.shown()[entry["example"]], method=entry["method"], options=options, settings=entry.get("settings", {}))

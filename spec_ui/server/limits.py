@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from core.grammar.constraint import Constraint
 from core.runs.engine import RunRequest  # light: torch comes with the loading thread
 from spec_ui import words
 
@@ -19,6 +20,7 @@ SEED = (0, 2**32 - 1)
 RUN_SECONDS = 60
 WAITING = 40
 BRANCH_CHARS = 4000
+GRAMMAR_CHARS = 8000
 BRANCH_IDS = 512
 SETTING_HIGH = 64  # the most that a number among a method's settings may be, such as the nodes of a tree
 SETTING_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,x-]{0,31}|")
@@ -116,6 +118,25 @@ def _setting(value: object, d: dict[str, Any]) -> Any:
     return value
 
 
+def check_grammar(text: object) -> Constraint | None:
+    """What the output must be: a JSON schema in braces, a /pattern/, or choices with commas between them; None for an empty field. Raises Refused,
+    or UserError for what cannot be read."""
+    if text is None or text == "":
+        return None
+    if not isinstance(text, str):
+        raise Refused("bad.grammar")
+    text = _whole_text(text.strip())
+    if len(text) > GRAMMAR_CHARS:
+        raise Refused("bad.grammar_long", n=len(text), most=GRAMMAR_CHARS)
+    if not text:
+        return None
+    if text.startswith("{"):
+        return Constraint.of("json_schema", text)
+    if len(text) > 2 and text.startswith("/") and text.endswith("/"):
+        return Constraint.of("regex", text[1:-1])
+    return Constraint.of("choice", text.split(","))
+
+
 def check_branch(data: object) -> dict[str, Any]:
     """A branch, the text from which a run goes on: {"prompt", "base", "after_ids", "after_text", "shown", "verify"} from the page. Raises Refused.
 
@@ -162,6 +183,7 @@ def check(
     settings: object = None,
     details: Sequence[dict[str, Any]] = (),
     branch: object = None,
+    grammar: object = None,
 ) -> tuple[RunRequest, dict[str, Any] | None]:
     """(request, branch or None). Raises Refused. A visitor cannot name models, paths or devices."""
     given = None if branch is None else check_branch(branch)
@@ -186,5 +208,6 @@ def check(
         after_ids=given["ids"] if given else (),
         after_text=given["text"] if given else "",
         verify=given["verify"] if given else "chain",
+        grammar=check_grammar(grammar),
     )
     return request, given

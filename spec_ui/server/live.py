@@ -25,13 +25,14 @@ def run(
     *fields: Any,
     settings: object = None,
     branch: object = None,
+    grammar: object = None,
     lang: object = DEFAULT,
     seconds: float = RUN_SECONDS,
     clock=time.monotonic,
 ) -> Iterator[tuple[str | None, str]]:
     """Yields (NDJSON so far, notice); None in place of the NDJSON leaves the player as it is. One yield a line, so that Stop acts within a round.
 
-    `fields`: prompt, method, draft length, temperature, top-p, seed, new tokens, unchecked. `settings` and `branch`: see limits.py.
+    `fields`: prompt, method, draft length, temperature, top-p, seed, new tokens, unchecked. `settings`, `branch` and `grammar`: see limits.py.
     `seconds`: the limit for one run. When the page stops the run or its tab is closed, Gradio closes this generator, which closes the engine's
     stream and so frees its cache.
     """
@@ -41,9 +42,13 @@ def run(
         yield None, say(refusal, "error")
         return
     try:
-        request, given = check(*fields, known=method_names(engine), settings=settings, details=details_of(engine, fields[1]), branch=branch)
+        known = {"known": method_names(engine), "details": details_of(engine, fields[1])}
+        request, given = check(*fields, settings=settings, branch=branch, grammar=grammar, **known)
     except Refused as refused:
         yield None, say(refused.sentence(lang), "error")
+        return
+    except UserError as error:
+        yield None, say(words.failure(error, lang), "error")
         return
     text, end, stream, started = "", None, None, clock()
     try:

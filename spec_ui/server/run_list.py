@@ -34,7 +34,7 @@ def load(folder: Path) -> tuple[dict[str, Any], ...]:
 
 
 def _order(entry: dict[str, Any]) -> tuple:
-    names = list(prompts.examples())
+    names = list(prompts.shown())
     known = names.index(entry["example"]) if entry["example"] in names else len(names)
     return known, entry["example"], catalog.in_order(entry["method"]), entry["name"]
 
@@ -52,6 +52,7 @@ def _entry(path: Path, ndjson: str) -> dict[str, Any]:
         "temperature": run.get("sampling", {}).get("temperature"),
         "verify": run.get("verify", "chain"),
         "seed": run.get("seed"),
+        "grammar": run.get("grammar"),
         "draft_len": run.get("draft_len"),
         "costs": run.get("costs") or {},
         "tested": totals.get("tested") or 0,

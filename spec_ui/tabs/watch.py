@@ -25,13 +25,13 @@ from spec_ui.words import DEFAULT
 def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, Any]:
     """Lays the tab out inside the open Blocks and wires it. `traces`: the folder of recorded runs; `lang`: the language's component."""
     example, recording = recordings.first(traces)
-    prompt = recordings.prompt_of(recording) or next(iter(prompts.examples().values()))
+    prompt = recordings.prompt_of(recording) or next(iter(prompts.shown().values()))
     with gr.Row(elem_classes="ss-page"):
         with gr.Column(scale=0, min_width=288, elem_classes="ss-aside"):
             c = watch_controls.build(engine, traces, example, prompt, recordings.facts(recording))
         with gr.Column(scale=1, min_width=0, elem_classes="ss-main"):
             gr.set_static_paths(run_list.files(traces))
-            c["player"] = TracePlayer(recording, runs=list(run_list.load(traces)), prompts=prompts.examples(), elem_id="player")
+            c["player"] = TracePlayer(recording, runs=list(run_list.load(traces)), prompts=prompts.shown(), elem_id="player")
     _wire_runs(engine, c, lang)
     _wire_controls(engine, c)
     _wire_loading(page, engine, traces, c, lang)
@@ -41,7 +41,8 @@ def build(page: gr.Blocks, engine: Any, traces: Path, lang: Any) -> dict[str, An
 def _wire_runs(engine: Any, c: dict[str, Any], lang: Any) -> None:
     """Run, a branch of the text on screen, and Stop."""
     player, notice = c["player"], c["notice"]
-    fields = [c[name] for name in ("prompt", "method", "draft_len", "temperature", "top_p", "seed", "max_new", "auto", "settings")] + [lang]
+    fields = [c[name] for name in ("prompt", "method", "draft_len", "temperature", "top_p", "seed", "max_new", "auto", "settings")]
+    fields += [lang, c["grammar"]]
     shown = {"show_progress": "minimal", "show_progress_on": [notice], **MODEL}
     # registered before the run: Gradio calls the listeners of a click in this order
     c["run"].click(None, js="() => window.Specscope.started()", **LIGHT)
@@ -62,7 +63,7 @@ def _wire_controls(engine: Any, c: dict[str, Any]) -> None:
     """A chip shows its recording, and the controls follow the recording on screen: in the browser, from static files."""
     for chips in (c["example"], c["method"]):
         choose = "(...now) => window.Specscope.chooseRun(...now)"
-        chips.input(None, [c["example"], c["method"], c["prompt"]], [c["prompt"], c["notice"]], js=choose, **LIGHT)
+        chips.input(None, [c["example"], c["method"], c["prompt"], c["grammar"]], [c["prompt"], c["notice"], c["grammar"]], js=choose, **LIGHT)
     panel = [c[name] for name in PANEL]
     c["player"].select(None, panel, panel, js="(...now) => window.Specscope.panel(now)", **LIGHT)
     # not `input`: Gradio tells it only of keys, not of what is pasted
@@ -81,10 +82,22 @@ def _wire_loading(page: gr.Blocks, engine: Any, traces: Path, c: dict[str, Any],
 
 
 def _stream(
-    engine: Any, prompt, method, draft_len, temperature, top_p, seed, max_new, auto=False, settings=None, lang=DEFAULT, branch: object = None
+    engine: Any,
+    prompt,
+    method,
+    draft_len,
+    temperature,
+    top_p,
+    seed,
+    max_new,
+    auto=False,
+    settings=None,
+    lang=DEFAULT,
+    grammar="",
+    branch: object = None,
 ):
     fields = (prompt, method, "auto" if auto is True else draft_len, temperature, top_p, seed, max_new)
-    for ndjson, notice in live.run(engine, *fields, settings=settings, branch=branch, lang=lang):
+    for ndjson, notice in live.run(engine, *fields, settings=settings, branch=branch, grammar=grammar, lang=lang):
         yield gr.skip() if ndjson is None else ndjson, notice
 
 

@@ -18,7 +18,7 @@ from spec_ui.server.notices import say
 from spec_ui.words import DEFAULT
 
 # What a recording sets, in the order of panelOf (assets/js).
-PANEL = ("prompt", "example", "method", "draft_len", "auto", "temperature", "top_p", "max_new", "seed")
+PANEL = ("prompt", "example", "method", "draft_len", "auto", "temperature", "top_p", "max_new", "seed", "grammar")
 # What has words of its own in each language.
 LABELLED = (*PANEL, "run", "stop")
 
@@ -34,7 +34,7 @@ def method_choices(engine: Any, traces: Path, lang: str = DEFAULT) -> list[tuple
 
 def example_choices(lang: str = DEFAULT) -> list[tuple[str, str]]:
     table = words.table(lang)
-    return [(table.get(f"example.{name}", name), name) for name in prompts.examples()]
+    return [(table.get(f"example.{name}", name), name) for name in prompts.shown()]
 
 
 def settings_of(engine: Any, method: Any) -> str:
@@ -65,6 +65,9 @@ def build(engine: Any, traces: Path, example: str | None, prompt: str, recorded:
     c["top_p"] = slider("top_p", 0.05, 1, top_p, 0.05)
     c["max_new"] = slider("max_new", *limits.NEW_TOKENS, most, 1)
     c["seed"] = FreeNumber(recorded.get("seed", 7), label=said["seed.label"], elem_id="seed", precision=None)
+    c["grammar"] = gr.Textbox(
+        "", label=said["grammar.label"], info=said["grammar.info"], lines=1, max_lines=6, elem_id="grammar", placeholder=said["grammar.placeholder"]
+    )
     with gr.Column(elem_classes="ss-foot"):  # stays in sight when the controls are taller than the window
         with gr.Row(elem_classes="ss-runrow"):
             c["run"] = gr.Button(said["run"], variant="primary", elem_id="run", scale=3)
@@ -82,6 +85,7 @@ def translated(engine: Any, traces: Path, lang: str) -> list[Any]:
         "example": {"choices": example_choices(lang)},
         "method": {"choices": method_choices(engine, traces, lang)},
         "draft_len": {"info": table["draft_len.info"]},
+        "grammar": {"info": table["grammar.info"], "placeholder": table["grammar.placeholder"]},
     }
     return [
         gr.update(value=table[name]) if name in ("run", "stop") else gr.update(label=table[f"{name}.label"], **more.get(name, {}))

@@ -47,6 +47,7 @@ export function pictureOf({ trace, step, sel }, w) {
   if (m.overlap !== null && !hideP && (m.hasQ || listed)) notes.push(overlapNote(m.overlap, siblings.length, listed, coupled, w));
   if (m.rows.some((r) => r.others && r.isDrawn)) notes.push(w.drawnAmongOthers(round.emitted[settleIndex(round)].text));
   if (greedy && !hideP && logitGap(table) !== null) notes.push(w.gap(logitGap(table)));
+  if (table.mask && !hideP) notes.push(w.masked(table.mask));
   const bonus = !m.hasQ && !listed;
   return {
     ...m,

@@ -31,7 +31,7 @@ export function toControls() {
 
 // What the controls of the Watch tab ask of the recordings (spec_ui/tabs); answered once the player is there.
 let chooser = null, settingsFollow = () => {};
-export const chooseRun = (example, method, prompt) => chooser?.choose(example, method, prompt) ?? [prompt, "{}"];
+export const chooseRun = (example, method, prompt, grammar) => chooser?.choose(example, method, prompt, grammar) ?? [prompt, "{}", grammar];
 export const exampleOf = (prompt) => chooser?.exampleOf(prompt) ?? "";
 export function panel(now) {
   settingsFollow();

@@ -74,8 +74,17 @@ function samplingOptions(run) {
   return [...set.map((key) => option(`--${key.replaceAll("_", "-")}`, number(s[key]))), ...seed];
 }
 
+function grammarOptions(grammar) {
+  const { kind, value } = grammar ?? {};
+  if (kind === "regex" && carries(value)) return [option("--regex", value)];
+  if (kind === "json_schema" && value && typeof value === "object") return [option("--json-schema", JSON.stringify(value))];
+  const choices = kind === "choice" && Array.isArray(value) ? value.filter(carries) : [];
+  if (choices.length === 1 && !choices[0].includes(",")) return [option("--choice", choices[0])];
+  return choices.map((x) => option("--choice", x));
+}
+
 function endOptions(run) {
-  const out = [];
+  const out = [...grammarOptions(run.grammar)];
   if (Number.isInteger(run.max_new_tokens) && run.max_new_tokens >= 0) out.push(option("--max-new-tokens", run.max_new_tokens));
   const stops = (Array.isArray(run.stop) ? run.stop.slice(0, 20) : []).filter((stop) => carries(stop) || /^\s+$/.test(stop));
   return [...out, ...stops.map((stop) => option("--stop", stop)), ...(run.ignore_eos === true ? ["--ignore-eos"] : [])];

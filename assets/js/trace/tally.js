@@ -14,7 +14,7 @@ export function tally(trace, upto = trace.rounds.length) {
       t.draftTokens += r.emitted.length;
       t.draft_s += r.draft_s;
       t.draftRound_s += r.elapsed_s - before;
-      for (const d of r.drafted) {
+      for (const d of r.drafted.filter((x) => !x.forced)) {   // what a grammar forces is certain: no merit of the draft
         t.drafted += 1;
         if (d.verdict !== "not_reached") t.tested += 1;
         if (d.verdict === "accepted") t.accepted += 1;
@@ -75,15 +75,25 @@ export function passSpread(trace) {
 // slow / quick from which on the machine was doing something else as well.
 export const UNEVEN = 1.6;
 
+// The drafted tokens that no grammar forced, each under the nearest of them above it.
+function freeOf(drafted) {
+  const place = [], out = [];
+  drafted.forEach((d, i) => {
+    const parent = d.parent < 0 ? -1 : place[d.parent];
+    place[i] = d.forced ? parent : out.push({ ...d, parent }) - 1;
+  });
+  return out;
+}
+
 // Acceptance by position: for each position, how many rounds drafted it and how many accepted it (in a tree the position is the depth).
 export function byPosition(trace) {
   const out = [];
   for (const round of trace.rounds) {
-    const depth = depths(round), most = Math.max(-1, ...depth);
+    const free = { drafted: freeOf(round.drafted) }, depth = depths(free), most = Math.max(-1, ...depth);
     for (let i = 0; i <= most; i++) {
       const at = (out[i] ||= { drafted: 0, accepted: 0 });
       at.drafted += 1;
-      at.accepted += round.drafted.some((d, k) => depth[k] === i && d.verdict === "accepted") ? 1 : 0;
+      at.accepted += free.drafted.some((d, k) => depth[k] === i && d.verdict === "accepted") ? 1 : 0;
     }
   }
   return out;

@@ -16,7 +16,14 @@ const text = (x) => (typeof x === "string" ? x : "");
 function cleanDrafted(d, i, coupled) {
   const parent = Number.isInteger(d.parent) && d.parent < i && d.parent >= -1 ? d.parent : i - 1;
   return { id: finite(d.id), text: text(d.text), parent, p: finite(d.p), q: finite(d.q), u: finite(d.u), threshold: finite(d.threshold),
-    verdict: VERDICTS.includes(d.verdict) ? d.verdict : "not_reached", ...(coupled ? { coupled } : {}) };
+    verdict: VERDICTS.includes(d.verdict) ? d.verdict : "not_reached", ...(coupled ? { coupled } : {}),
+    ...(d.forced === true ? { forced: true } : {}) };
+}
+
+// What a grammar removed at a position: how many ids it allows, the mass on all others, and the likeliest of these.
+function cleanMask(m) {
+  const p = list(m.p).map(finite);
+  return { allowed: finite(m.allowed), removed: finite(m.removed), texts: list(m.texts).map(text).slice(0, p.length), p };
 }
 
 function cleanTable(t) {
@@ -33,6 +40,7 @@ function cleanTable(t) {
     logit_p: column(t.logit_p),
     logit_q: column(t.logit_q),
     overlap: finite(t.overlap),
+    ...(t.mask && typeof t.mask === "object" ? { mask: cleanMask(t.mask) } : {}),
     others: { p: finite(o.p), q: finite(o.q), overlap: finite(o.overlap), residual: finite(o.residual) },
   };
 }
@@ -50,7 +58,8 @@ function sayUntested(drafted) {
 function cleanRound(r, index, coupled) {
   return { index, start: finite(r.start) ?? 0, draft_len: finite(r.draft_len),
     drafted: sayUntested(list(r.drafted).map((d, i) => cleanDrafted(d, i, coupled))),
-    emitted: list(r.emitted).map((e) => ({ id: finite(e.id), text: text(e.text), kind: KINDS.includes(e.kind) ? e.kind : "plain" })),
+    emitted: list(r.emitted).map((e) => ({ id: finite(e.id), text: text(e.text), kind: KINDS.includes(e.kind) ? e.kind : "plain",
+      ...(e.forced === true ? { forced: true } : {}) })),
     tables: list(r.tables).map(cleanTable),
     draft_s: finite(r.draft_s) ?? 0, verify_s: finite(r.verify_s) ?? 0, other_s: finite(r.other_s) ?? 0, elapsed_s: finite(r.elapsed_s) ?? 0 };
 }

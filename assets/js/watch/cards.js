@@ -6,18 +6,22 @@ import { cardOrder, decider, draftStates, isListed, offered, settleIndex } from 
 
 const OPEN = ["hidden", "pending", "lit"];   // the states of a token before its acceptance is known
 
+const forcedCard = (text, words) => ({ forced: true, outcome: words.kind.forced, why: words.forcedWhy, label: words.forcedLabel(text) });
+
 // The card of the drafted token i, in its state.
 function draftCard(round, i, state, words) {
   const d = round.drafted[i], p = `p ${state === "pending" ? "?" : prob(d.p)}`;
   const [outcome, why] = state === "hidden" ? ["", ""] : words.cardAcceptance(d, state);
   const line = state === "hidden" ? "" : isListed(offered(round, d.parent)) ? p : `q ${prob(d.q)} · ${p}`;
   const label = OPEN.includes(state) ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
+  if (d.forced && state !== "hidden") return { i, kind: state, text: d.text, line, ...forcedCard(d.text, words) };
   return { i, kind: state, text: d.text, line, outcome, why, label };
 }
 
 // The card of the token that closes the round; hidden until it is there.
-function closingCard(round, { text, kind }, here, words) {
+function closingCard(round, { text, kind, forced }, here, words) {
   if (!here) return { i: "end", kind: "hidden", text, line: "", outcome: "", why: "", label: words.kind.hidden };
+  if (forced) return { i: "end", kind, text, line: "", ...forcedCard(text, words) };
   const [outcome, why] = words.settled(kind, decider(round));
   return { i: "end", kind, text, line: why, outcome, why: "", label: words.tokenLabel(text, kind, null, why) };
 }
@@ -48,11 +52,12 @@ export function createCards(words, select) {
     return { node, code, pq, b, more };
   }
 
-  function fill(card, { i, kind, text, line, outcome, why, label }, selected) {
+  function fill(card, { i, kind, text, line, outcome, why, label, forced }, selected) {
     const hidden = kind === "hidden";
     set(card.node, {
       "data-kind": kind,
       "data-i": i,
+      "data-forced": forced ? "" : null,
       tabindex: selected ? "0" : "-1",
       "aria-pressed": selected ? "true" : "false",
       "aria-label": label,
@@ -61,7 +66,7 @@ export function createCards(words, select) {
     set(card.code, { title: hidden ? null : visible(text).slice(0, 400) });
     say(card.code, hidden ? "\u00a0" : short(text, 26));
     say(card.pq, line);
-    say(card.b, `${words.mark[kind]} ${outcome}`.trim());
+    say(card.b, `${forced ? words.mark.forced : words.mark[kind]} ${outcome}`.trim());
     say(card.more, why ? ` ${why}` : "");
   }
 

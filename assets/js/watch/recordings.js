@@ -24,7 +24,16 @@ export function panelOf(trace, runs, prompts) {
     finite(s.top_p),
     finite(r.max_new_tokens),
     finite(r.seed),
+    grammarText(r.grammar),
   ];
+}
+
+// Pure: a run's grammar as the field for it has it; "" for a run without one.
+export function grammarText(grammar) {
+  const { kind, value } = grammar ?? {};
+  if (kind === "regex" && typeof value === "string") return `/${value}/`;
+  if (kind === "choice" && Array.isArray(value)) return value.join(", ");
+  return kind === "json_schema" && value && typeof value === "object" ? JSON.stringify(value) : "";
 }
 
 // Pure: the settings of its method that a recording was made with, where they differ from their defaults.
@@ -61,14 +70,15 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
     }
   }
   return {
-    // A chip was pressed -> [prompt, notice] for the page. A live run or an opened file stays: then the chip only changes what Run will do.
-    async choose(example, method, prompt) {
+    // A chip was pressed -> [prompt, notice, form of the output] for the page. A live run or an opened file stays: then the chip only changes what Run will do.
+    async choose(example, method, prompt, grammar = "") {
       turn += 1;
       const said = words().player.recordings, entry = entryFor(all, example, method), shown = player().trace;
+      const known = all.find((r) => r.example === example), form = known ? grammarText(known.grammar) : grammar;
       const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt;
       const others = decoding() || (shown.run && shown.source !== "recorded");
       const text = others ? said.live : entry ? await show(entry, said) : example ? said.none : said.live;
-      return [asked, JSON.stringify({ kind: "info", text: [text, methodSentence(method, words().methods)].filter(Boolean).join(" ") })];
+      return [asked, JSON.stringify({ kind: "info", text: [text, methodSentence(method, words().methods)].filter(Boolean).join(" ") }), form];
     },
     // The example that has this prompt, first of all that of the recording that is shown; "" for a prompt of the reader's own.
     exampleOf(prompt) {

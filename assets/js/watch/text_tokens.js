@@ -39,10 +39,10 @@ function withGhosts(mark, length, ghosts, free, words) {
 }
 
 // A token of round r. kind: its state or origin. i: index of the drafted token that it is. free: nothing above what follows.
-function tokenNode({ r, text, kind, label, i, ghosts = [], free = true }, words) {
+function tokenNode({ r, text, kind, label, i, ghosts = [], free = true, forced = false }, words) {
   const { lead, body, breaks } = pieces(text), mark = el("span", { class: "ss-mark", text: body });
   const inner = ghosts.length ? withGhosts(mark, Array.from(body).length, ghosts, free, words) : mark;
-  const place = { "data-kind": kind, "data-r": r, "data-i": i, "data-joined": !lead && CLOSING.test(body) };
+  const place = { "data-kind": kind, "data-r": r, "data-i": i, "data-joined": !lead && CLOSING.test(body), "data-forced": forced };
   return el("span", { class: "ss-tok", role: "button", tabindex: "-1", "aria-label": label, ...place }, lead, inner, breaks);
 }
 
@@ -56,11 +56,11 @@ function ghostsOf(round, past) {
 // The first `upto` tokens that round r emitted. past: its round is over. next: the token that follows the round.
 export function emittedNodes(r, round, upto, past, next, words) {
   const accepted = round.drafted.map((d, i) => (d.verdict === "accepted" ? i : -1)).filter((i) => i >= 0);
-  return round.emitted.slice(0, upto).map(({ text, kind }, j) => {
+  return round.emitted.slice(0, upto).map(({ text, kind, forced }, j) => {
     const i = kind === "accepted" ? accepted[j] : undefined, [, why] = words.settled(kind, decider(round));
-    const label = words.tokenLabel(text, kind, i === undefined ? null : round.drafted[i], why);
+    const label = forced ? words.forcedLabel(text) : words.tokenLabel(text, kind, i === undefined ? null : round.drafted[i], why);
     const ghosts = kind === "recovered" ? ghostsOf(round, past) : [];
-    return tokenNode({ r, text, kind, label, i, ghosts, free: Boolean(past && next) && next.kind !== "recovered" }, words);
+    return tokenNode({ r, text, kind, label, i, ghosts, forced, free: Boolean(past && next) && next.kind !== "recovered" }, words);
   });
 }
 
@@ -70,7 +70,7 @@ export function currentNodes(r, round, step, words) {
   return draftStates(round, step).flatMap((state, i) => {
     if (state === "hidden") return [];
     const d = round.drafted[i], open = ["pending", "lit"].includes(state);
-    const label = open ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
-    return [tokenNode({ r, text: d.text, kind: state, label, i }, words)];
+    const label = d.forced ? words.forcedLabel(d.text) : open ? `${short(d.text, 40)}: ${words.kind[state]}` : words.tokenLabel(d.text, state, d);
+    return [tokenNode({ r, text: d.text, kind: state, label, i, forced: d.forced }, words)];
   });
 }

@@ -160,7 +160,7 @@ def test_a_schema_is_followed_to_the_letter(letters):
     ("regex", "(", "--regex cannot be used: unclosed group."), ("regex", "a(?=b)", "look-around"), ("regex", r"(a)\1", "backreferences"),
     ("regex", r"[^\s\S]", "--regex: no text can be like that."), ("choice", ["xyz"], "--choice: no text can be like that.")])
 def test_what_cannot_be_met_is_one_sentence(words, kind, value, said):
-    with pytest.raises(UserError, match=".") as found:
+    with pytest.raises(UserError) as found:
         cursor(words, kind, value)
     assert said in str(found.value) and "\n" not in str(found.value) and len(str(found.value)) < 250
 

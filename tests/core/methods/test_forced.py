@@ -91,7 +91,7 @@ def test_coupled_sampling_gives_plains_text(name, to, words):
 def test_sampled_output_keeps_to_the_grammar(name, verify, to, words):
     proposer = ALL[name](to)
     for seed, sampling in enumerate(OPTIONS.values()):
-        run, rounds = decode(to, proposer, words, sampling, seed=seed, verify=verify, max_new_tokens=50)
+        run, _ = decode(to, proposer, words, sampling, seed=seed, verify=verify, max_new_tokens=50)
         fit = Cursor(Grammar(LOOSE, words, 8, (EOS,))).take(run.new_tokens)
         assert fit == len(run.new_tokens) and (run.stop == "length" or texts.matches(PATTERN, run.new_tokens))
 
@@ -201,7 +201,7 @@ def test_limits_stop_strings_and_branches(to, words, want):
     for n in range(1, 12):
         for make in (PromptLookup, lambda: DraftModel(to.model), lambda: EarlyExit(to, "2")):
             assert decode(to, make(), words, max_new_tokens=n)[0].new_tokens == whole[:n]
-    run, rounds = decode(to, DraftModel(to.model), words, stop=("da",))      # inside a forced run
+    run, _ = decode(to, DraftModel(to.model), words, stop=("da",))      # inside a forced run
     assert run.stop == "stop_string" and run.output_text == texts.written(whole).split("da")[0]
     assert whole[:len(run.new_tokens)] == run.new_tokens
     for cut in range(1, len(whole)):
@@ -241,5 +241,5 @@ def test_a_reduced_head_without_an_allowed_id_drafts_nothing(to, words):
     """Its vocabulary lacks all that is allowed at most places."""
     few = DraftModel(tiny.decoder(7, num_layers=1, vocab_size=8), torch.tensor([4, 6]))
     few.model.head.weight.data = few.model.head.weight.data[:2]
-    run, rounds = decode(to, few, words)
+    run, _ = decode(to, few, words)
     assert run.new_tokens == texts.greedy(to, LOOSE, words, PROMPT, 40)

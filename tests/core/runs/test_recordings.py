@@ -17,7 +17,7 @@ TRACES = sorted((ASSETS / "traces").glob("*.json"))
 def test_listed_runs_name_what_exists(entry):
     request = recordings.request_of(entry)
     complete(registry.get(request.method).settings, request.settings, request.method)
-    assert entry["example"] in prompts.examples() and set(entry) <= {"example", "method", "settings", "draft_len", "temperature", "seed",
+    assert entry["example"] in prompts.shown() and set(entry) <= {"example", "method", "settings", "draft_len", "temperature", "seed",
                                                                      "max_new_tokens", "verify"}
 
 
@@ -29,7 +29,7 @@ def test_something_is_shipped_and_it_is_small():
 def test_shipped_runs_are_real_and_listed(path):
     read = trace.read(path)
     entry = next(e for e in recordings.listed() if path.stem == recordings.name_of(e))
-    assert read.run["method"] == entry["method"] and read.run["prompt"] == prompts.examples()[entry["example"]]
+    assert read.run["method"] == entry["method"] and read.run["prompt"] == prompts.shown()[entry["example"]]
     assert read.run["sampling"]["temperature"] == entry.get("temperature", 0) and read.run["seed"] == entry.get("seed", 0)
     assert len(read.emitted_ids) == read.totals.new_tokens > 20
     assert (read.plain is None) == (entry["method"] == "plain")

@@ -25,7 +25,8 @@ const METHOD_HINTS_EN = {
   "early-exit": "own layers",
   plain: "nobody drafts",
 };
-const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary" };
+const EXAMPLE_NAMES_EN = { chat: "chat", list: "list", story: "story", code: "coding", edit: "edit", summary: "summary",
+  tool: "tool call", extract: "extraction" };
 export const EXAMPLE_NAME_EN = (name) => EXAMPLE_NAMES_EN[name] ?? name;
 export const METHOD_NAME_EN = (name) => METHOD_NAMES_EN[name] ?? name;
 export const RUN_NAME_EN = (r) => `${EXAMPLE_NAME_EN(r.example)} · ${METHOD_NAME_EN(r.method)}`;

@@ -14,13 +14,16 @@ export const TOKENS_EN = {
     recovered: "resampled",
     bonus: "bonus",
     plain: "plain",
+    forced: "forced",
     pending: "pending",
     lit: "checked",
     hidden: "not drafted yet",
   },
-  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
+  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", forced: "▮", pending: "…", lit: "?", hidden: "" },
   legend: [["accepted", "from the draft"], ["recovered", "after a rejection"], ["bonus", "after a fully accepted draft"],
-    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
+    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""], ["forced", "by the output's form"]],
+  forcedWhy: "the only token that the grammar allows here",
+  forcedLabel: (text) => `${short(text, 40)}: forced, the only token that the grammar allows here`,
 
   untested: { passed: "another token at its position was accepted", branch: "its branch was not accepted" },
   // Whether a drafted token was accepted and why, the comparison first.

@@ -134,6 +134,12 @@ export const EN = {
       `${listed ? "the rest of p rescaled to 1" : "the rest of p over q"}: ${times(d.threshold)}.`,
     others: "all others", head: ["token", "target p over draft q", "residual"], headSingle: "target p",
     residual: "max(0, p − q), rescaled to 1: the replacement is drawn from it.",
+    // Structured output: what the grammar's mask took away.
+    masked({ allowed, removed, texts, p }) {
+      const which = texts.map((t, i) => `${quoted(t)} ${probLong(p[i])}`).join(", ");
+      return `The grammar allows ${allowed} ${allowed === 1 ? "token" : "tokens"} here and removed ${probLong(removed)} of the target's own ` +
+        `distribution${which ? `: ${which}` : ""}.`;
+    },
     pin: "u·q",
     drawnAmongOthers: (text) => `The token drawn, ${quoted(text)}, is one of all the others.`,
     drawn: "drawn",

@@ -26,7 +26,8 @@ const METHOD_HINTS_RU = {
   "early-exit": "свои слои",
   plain: "никто не предлагает",
 };
-const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ" };
+const EXAMPLE_NAMES_RU = { chat: "беседа", list: "список", story: "рассказ", code: "код", edit: "правка", summary: "пересказ",
+  tool: "вызов функции", extract: "извлечение" };
 export const EXAMPLE_NAME_RU = (name) => EXAMPLE_NAMES_RU[name] ?? name;
 export const METHOD_NAME_RU = (name) => METHOD_NAMES_RU[name] ?? name;
 export const RUN_NAME_RU = (r) => `${EXAMPLE_NAME_RU(r.example)} · ${METHOD_NAME_RU(r.method)}`;

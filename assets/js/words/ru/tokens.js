@@ -14,13 +14,16 @@ export const TOKENS_RU = {
     recovered: "выбран заново",
     bonus: "бонус",
     plain: "обычный",
+    forced: "вынужденный",
     pending: "ждёт",
     lit: "проверен",
     hidden: "ещё не предложен",
   },
-  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", pending: "…", lit: "?", hidden: "" },
+  mark: { accepted: "✓", rejected: "✗", not_reached: "·", recovered: "↻", bonus: "★", plain: "•", forced: "▮", pending: "…", lit: "?", hidden: "" },
   legend: [["accepted", "из черновика"], ["recovered", "после отклонения"], ["bonus", "когда принят весь черновик"],
-    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""]],
+    ["rejected", ""], ["not_reached", ""], ["pending", ""], ["plain", ""], ["forced", "задан формой ответа"]],
+  forcedWhy: "другого токена грамматика здесь не допускает",
+  forcedLabel: (text) => `${short(text, 40)}: вынужденный, другого токена грамматика здесь не допускает`,
 
   untested: { passed: "на его позиции принят другой", branch: "его ветвь не принята" },
   acceptance(d, chain = byRatio(d)) {

@@ -140,6 +140,11 @@ export const RU = {
       `${listed ? "остатком p, приведённым к 1" : "остатком p, делённым на q"}: ${times(d.threshold)}.`,
     others: "все прочие", head: ["токен", "p целевой над q черновика", "остаток"], headSingle: "p целевой модели",
     residual: "max(0, p − q), приведённый к сумме 1: отсюда берётся замена.",
+    masked({ allowed, removed, texts, p }) {
+      const which = texts.map((t, i) => `${quoted(t)} ${probLong(p[i])}`).join(", ");
+      return `Грамматика допускает здесь токенов: ${allowed} – и отсекла ${probLong(removed)} распределения целевой модели` +
+        `${which ? `: ${which}` : ""}.`;
+    },
     pin: "u·q",
     drawnAmongOthers: (text) => `Выбранный токен ${quoted(text, "«»")} — среди всех прочих.`,
     drawn: "выбран",
