@@ -27,20 +27,19 @@ class Constraint:
     def of(cls, kind: Any, value: Any) -> Constraint:
         """kind with the schema (JSON text or parsed), the pattern, or the list of choices. Raises UserError for one that cannot be read."""
         if kind not in KINDS:
-            raise UserError(f"A grammar is one of {', '.join(KINDS)}, not {str(kind)[:40]!r}.", "grammar_kind", kinds=", ".join(KINDS))
+            raise UserError(f"A grammar is one of {', '.join(KINDS)}, not {str(kind)[:40]!r}.")
         if kind == "choice":
             text = json.dumps(_choices(value), ensure_ascii=False)
         elif kind == "regex":
             if not isinstance(value, str) or not value:
-                raise UserError("--regex is empty: give the pattern that the whole output must match.", "grammar_empty", flag="--regex")
+                raise UserError("--regex is empty: give the pattern that the whole output must match.")
             text = value
         else:
             text = _schema(value)
         if len(text) > MOST_CHARS:
-            raise UserError(f"{KINDS[kind]} has {len(text)} characters; at most {MOST_CHARS} are read.", "grammar_long",
-                            flag=KINDS[kind], most=MOST_CHARS)
+            raise UserError(f"{KINDS[kind]} has {len(text)} characters; at most {MOST_CHARS} are read.")
         if any(0xD800 <= ord(c) <= 0xDFFF for c in text):
-            raise UserError(f"{KINDS[kind]} is not UTF-8 text.", "grammar_utf8", flag=KINDS[kind])
+            raise UserError(f"{KINDS[kind]} is not UTF-8 text.")
         return cls(kind, text)
 
     @classmethod
@@ -69,7 +68,7 @@ class Constraint:
 
 def _choices(value: Any) -> list[str]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(x, str) for x in value):
-        raise UserError("--choice wants texts, like yes,no.", "grammar_choice")
+        raise UserError("--choice wants texts, like yes,no.")
     found = list(dict.fromkeys(x.strip() for x in value))
     if not found or "" in found:
         raise UserError("--choice has an empty choice, which no output could be: give texts, like yes,no.", "grammar_choice_empty")

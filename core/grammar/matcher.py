@@ -45,7 +45,7 @@ class Grammar:
         except EnvironmentFailure:          # how the library says that no text matches
             possible = False
         if not possible:
-            raise UserError(f"{constraint.flag}: no text can be like that.", "grammar_nothing", flag=constraint.flag)
+            raise UserError(f"{constraint.flag}: no text can be like that.", "grammar_nothing")
 
 
 class Cursor:
@@ -152,17 +152,15 @@ def _tokenizer(constraint: Constraint, text: Text | NoText, vocab_size: int, eos
     from llguidance import LLTokenizer
     backend = getattr(getattr(text, "tokenizer", None), "backend_tokenizer", None)
     if backend is None:
-        raise UserError(f"{constraint.flag} needs a target with a tokenizer.json: this one has none.", "grammar_tokenizer", flag=constraint.flag)
+        raise UserError(f"{constraint.flag} needs a target with a tokenizer.json: this one has none.")
     if not eos_ids:
-        raise UserError(f"{constraint.flag} needs a target with an end-of-text token: without it the output could not end.", "grammar_eos",
-                        flag=constraint.flag)
+        raise UserError(f"{constraint.flag} needs a target with an end-of-text token: without it the output could not end.")
     known, key = TOKENIZERS.setdefault(text, {}), (vocab_size, tuple(eos_ids))
     if key not in known:
         try:
             known[key] = LLTokenizer(backend.to_str(), n_vocab=vocab_size, eos_token=list(eos_ids))
         except Exception as error:      # whatever the library makes of a strange tokenizer
-            raise UserError(f"{constraint.flag}: the target's tokenizer is of a kind that cannot be constrained ({_line(str(error))}).",
-                            "grammar_tokenizer", flag=constraint.flag) from None
+            raise UserError(f"{constraint.flag}: the target's tokenizer is of a kind that cannot be constrained ({_line(str(error))}).") from None
     return known[key]
 
 
@@ -177,7 +175,7 @@ def _source(constraint: Constraint) -> str:
 
 
 def _bad(constraint: Constraint, why: str) -> UserError:
-    return UserError(f"{constraint.flag} cannot be used: {_line(why)}.", "grammar_bad", flag=constraint.flag, why=_line(why))
+    return UserError(f"{constraint.flag} cannot be used: {_line(why)}.", "grammar_bad", why=_line(why))
 
 
 def _line(why: str) -> str:

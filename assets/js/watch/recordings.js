@@ -70,7 +70,8 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
     }
   }
   return {
-    // A chip was pressed -> [prompt, notice, form of the output] for the page. A live run or an opened file stays: then the chip only changes what Run will do.
+    // A chip was pressed -> [prompt, notice, form of the output] for the page. A live run or an opened file stays: then the chip only changes
+    // what Run will do.
     async choose(example, method, prompt, grammar = "") {
       turn += 1;
       const said = words().player.recordings, entry = entryFor(all, example, method), shown = player().trace;
@@ -78,7 +79,8 @@ export function createChooser({ runs, prompts, player, words, decoding, sync }) 
       const asked = Object.hasOwn(prompts, example ?? "") ? prompts[example] : prompt;
       const others = decoding() || (shown.run && shown.source !== "recorded");
       const text = others ? said.live : entry ? await show(entry, said) : example ? said.none : said.live;
-      return [asked, JSON.stringify({ kind: "info", text: [text, methodSentence(method, words().methods)].filter(Boolean).join(" ") }), form];
+      const notice = { kind: "info", text: [text, methodSentence(method, words().methods)].filter(Boolean).join(" ") };
+      return [asked, JSON.stringify(notice), form];
     },
     // The example that has this prompt, first of all that of the recording that is shown; "" for a prompt of the reader's own.
     exampleOf(prompt) {

@@ -26,6 +26,10 @@ BAD = {
         "--method": ["magic", "", "Draft", "draft,plain"], "--pair": ["magic"], "--device": ["gpu", "", "mps"], "--dtype": ["int9", ""],
         "--stop": [""],
         "--json": ["/no/such/folder/t.json", "/tmp", ".", "x" * 300]}.items() for value in values},
+    **{f"{option} {value}"[:40]: ["run", "--prompt", "x", option, value] for option, values in {
+        "--json-schema": ["/no/such.json", "/tmp", '{"type": "stringg"}', '{"type":', '{"not": {}}'], "--regex": ["", "(", "a(?=b)", "\udcff"],
+        "--choice": ["", "a,,b"]}.items() for value in values},
+    "two forms": ["run", "--prompt", "x", "--regex", "a", "--choice", "a,b"],
     "a tree and a length": ["run", "--prompt", "x", "--method", "medusa", "--draft-len", "3"],
     "trees alone and a length": ["compare", "--prompt", "x", "--methods", "medusa,eagle", "--tree", "auto", "--draft-len", "3"],
     "missing target": ["run", "--prompt", "x", "--target", "no/such/model/here"],

@@ -5,9 +5,10 @@ import math
 
 import pytest
 
+from core.errors import UserError
 from core.runs.engine import RunRequest
 from spec_ui import words
-from spec_ui.server.limits import Refused, check, check_branch, check_settings
+from spec_ui.server.limits import Refused, check, check_branch, check_grammar, check_settings
 from tests.spec_ui.fake_engine import DETAILS
 
 KNOWN = ["draft", "plain"]
@@ -140,6 +141,28 @@ def test_bad_settings_are_refused_in_one_sentence(settings):
 
 
 BRANCH = {"prompt": "hello", "base": 12, "after_ids": [1, 2, 3], "after_text": "", "shown": " a b c"}
+
+
+def test_the_form_of_the_output_is_a_schema_a_pattern_or_choices():
+    assert check_grammar("") is None and check_grammar(None) is None and check_grammar(" \n") is None
+    for text, kind, value in (
+        ('{"type": "object"}', "json_schema", {"type": "object"}),
+        ("/[0-9]{4}/", "regex", "[0-9]{4}"),
+        ("yes, no", "choice", ["yes", "no"]),
+        ("/", "choice", ["/"]),
+    ):
+        assert check_grammar(text).as_record() == {"kind": kind, "value": value}
+    request, _ = check(*GOOD.values(), known=KNOWN, details=DETAILS, grammar="/a/")
+    assert request.grammar == check_grammar("/a/") and ask().grammar is None
+
+
+@pytest.mark.parametrize("text", [7, ["a"], True, "x" * 8001, '{"type":', "a,,b", ","])
+def test_a_bad_form_is_one_sentence_in_each_language(text):
+    with pytest.raises((Refused, UserError)) as found:
+        check_grammar(text)
+    for code in ("en", "ru"):
+        said = found.value.sentence(code) if isinstance(found.value, Refused) else words.failure(found.value, code)
+        assert said.count(".") == 1 and "--" not in said and len(said) < 200
 
 
 def test_a_branch_becomes_part_of_the_request():

@@ -15,6 +15,15 @@ test("a shell gets back exactly the text that was quoted", () => {
   }
 });
 
+test("a grammar is repeated, a strange one left out", () => {
+  const end = (grammar) => commandFor({ run: { ...sampled.run, grammar }, plain: null }).split(" --seed=7")[1] ?? "";
+  assert.equal(end({ kind: "json_schema", value: { a: "it's" } }), ` --json-schema='{"a":"it'\\''s"}'`);
+  assert.equal(end({ kind: "regex", value: "a|b" }), " --regex='a|b'");
+  assert.equal(end({ kind: "choice", value: ["yes, please", "no"] }), " --choice='yes, please' --choice=no");
+  const strange = [null, 7, { kind: "regex", value: 7 }, { kind: "json_schema", value: "x" }, { kind: "choice", value: "x" }];
+  for (const grammar of strange) assert.equal(end(grammar), "");
+});
+
 test("the command makes the run again", () => {
   const c = commandFor(sampled);
   assert.equal(

@@ -1,6 +1,7 @@
 import test from "node:test";
 import assert from "node:assert/strict";
-import { plainTimes, speedup, tally } from "../../../../assets/js/trace/tally.js";
+import { byPosition, plainTimes, speedup, tally } from "../../../../assets/js/trace/tally.js";
+import { makeReader } from "../../../../assets/js/trace/trace.js";
 import { read, traces } from "../data.mjs";
 
 const all = Object.fromEntries(Object.keys(traces).map((name) => [name, read(name)]));
@@ -13,6 +14,19 @@ test("counts agree with the record's own totals", () => {
     assert.ok(Math.abs(t.perSecond - own.tokens_per_s) < 1e-6);
     assert.ok(Math.abs(t.testedRate - own.tested_rate) < 1e-9);
   }
+});
+
+test("what a grammar forces counts as a token, and for no draft", () => {
+  const made = (id, forced, parent, verdict = "accepted") =>
+    ({ id, text: "x", parent, p: 1, q: 1, u: null, threshold: 1, verdict, ...(forced ? { forced } : {}) });
+  const round = { drafted: [made(1, true, -1), made(2, false, 0), made(3, true, 1), made(4, false, 2, "rejected")],
+    emitted: [1, 2, 3, 5].map((id) => ({ id, text: "x", kind: id === 5 ? "recovered" : "accepted", ...(id % 2 ? { forced: true } : {}) })),
+    tables: [] };
+  const { trace } = makeReader().read(JSON.stringify({ version: 1, run: {}, rounds: [round] }));
+  const t = tally(trace);
+  assert.deepEqual([t.tokens, t.drafted, t.accepted, t.tested, t.perRound], [4, 2, 1, 2, 4]);
+  assert.deepEqual(byPosition(trace), [{ drafted: 1, accepted: 1 }, { drafted: 1, accepted: 0 }]);
+  assert.deepEqual(trace.rounds[0].emitted.map((e) => Boolean(e.forced)), [true, false, true, true]);
 });
 
 test("speed-up: measured once plain has run, an estimate before, nothing without a step cost", () => {

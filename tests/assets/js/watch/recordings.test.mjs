@@ -1,6 +1,6 @@
 import test from "node:test";
 import assert from "node:assert/strict";
-import { entryFor, panelOf, settingsOf } from "../../../../assets/js/watch/recordings.js";
+import { entryFor, grammarText, panelOf, settingsOf } from "../../../../assets/js/watch/recordings.js";
 import { traces } from "../data.mjs";
 
 const runs = [{ name: "chat-draft", example: "chat", method: "draft" }, { name: "own-draft", example: "own", method: "draft" }];
@@ -30,8 +30,17 @@ test("the controls say what a recording was made with, and nothing they cannot s
     null,
     null,
     null,
+    "",
   ]);
   assert.deepEqual(panelOf({ name: "x", run: { draft_len: 0 } }, runs, prompts).slice(3, 5), [null, null], "plain decoding has no draft length");
+});
+
+test("the form of the output is shown as the field takes it", () => {
+  assert.equal(grammarText({ kind: "regex", value: "[0-9]{4}" }), "/[0-9]{4}/");
+  assert.equal(grammarText({ kind: "choice", value: ["yes", "no"] }), "yes, no");
+  assert.equal(grammarText({ kind: "json_schema", value: { type: "object" } }), '{"type":"object"}');
+  for (const none of [undefined, null, {}, { kind: "regex", value: 7 }, { kind: "json_schema", value: null }, { kind: "x", value: "y" }])
+    assert.equal(grammarText(none), "");
 });
 
 test("a method's own settings follow where they differ from what is usual", () => {
