@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 from core.trace import Round, Totals
 
-STYLE = {"accepted": "4;34", "recovered": "1;33", "bonus": "1;32", "plain": "0", "rejected": "9;31", "not_reached": "2;9"}
+STYLE = {"accepted": "4;34", "recovered": "1;33", "bonus": "1;32", "plain": "0", "rejected": "9;31", "not_reached": "2;9", "forced": "3;35"}
 LEGEND = (("accepted", "accepted"), ("recovered", "resampled"), ("bonus", "bonus"), ("rejected", "rejected draft"), ("not_reached", "never tested"))
 BIDI = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 
@@ -38,24 +38,29 @@ def wants_colour(stream: TextIO) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
+FORCED = ("forced", "forced by the grammar")
+
+
 class Printer:
     """Writes a run round by round, coloured. Without colour the decoded text is written once at the end, so that a pipe gets the answer
     and nothing else: whole characters, no special tokens, nothing behind a stop string."""
 
     def __init__(self, stream: TextIO, colour: bool) -> None:
-        self.stream, self.colour = stream, colour
+        self.stream, self.colour, self.legend = stream, colour, LEGEND
 
     def round(self, round_: Round) -> None:
         if not self.colour:
             return
+        if any(e.forced for e in round_.emitted) and FORCED not in self.legend:
+            self.legend = (*LEGEND, FORCED)
         for e in round_.emitted:
             if e.kind == "accepted":
-                self._write(e.text, e.kind)
+                self._write(e.text, "forced" if e.forced else e.kind)
         for d in round_.drafted:
             if d.verdict != "accepted":
                 self._write(visible(d.text, newlines=False), d.verdict)
         for e in [e for e in round_.emitted if e.kind != "accepted"]:
-            self._write(e.text, e.kind)
+            self._write(e.text, "forced" if e.forced else e.kind)
         self.stream.flush()
 
     def _write(self, text: str, kind: str) -> None:
@@ -67,7 +72,7 @@ class Printer:
     def end(self, text: str) -> None:
         """text: the run's decoded output."""
         if self.colour:
-            self.stream.write("\n\n" + "  ".join(f"\033[{STYLE[k]}m{label}\033[0m" for k, label in LEGEND))
+            self.stream.write("\n\n" + "  ".join(f"\033[{STYLE[k]}m{label}\033[0m" for k, label in self.legend))
         else:
             self.stream.write(visible(text))
         self.stream.write("\n")
@@ -79,6 +84,8 @@ def summary(totals: Totals, plain: dict[str, Any] | None, run: dict[str, Any] | 
     parts = [f"{totals.new_tokens} tokens in {totals.rounds} target passes"]
     if totals.tokens_per_round is not None:
         parts.append(f"{totals.tokens_per_round:.2f} tokens per drafting round")
+    if totals.forced:
+        parts.append(f"{totals.forced} tokens forced by the grammar")
     if totals.tested_rate is not None:
         parts.append(f"{totals.tested_rate:.0%} of tested drafts accepted ({totals.acceptance_rate:.0%} of all drafted)")
     if totals.tokens_per_s is not None:

@@ -66,7 +66,7 @@ class Run:
         measured = measured | ({"acceptance": acceptance} if acceptance else {})
         self.ids = request.ids(pair)
         self.facts = facts(pair, request, method, self.ids, measured,
-                           proposer.levels is not None or (proposer.adaptive and request.options.draft_len == "auto"))
+                           proposer.levels is not None or (proposer.adaptive and request.options.draft_len == "auto" and not request.options.grammar))
         self.facts["draft_len"] = proposer.levels or self.facts["draft_len"]
         if request.options.grammar and method.drafts and not self.facts["graphs"].startswith("off"):
             self.facts["graphs"] += ", the draft directly: the grammar reads every token"
