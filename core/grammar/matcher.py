@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from core.errors import EnvironmentFailure, UserError
 from core.grammar.constraint import Constraint
 from core.models.text import NoText, Text
 
 if TYPE_CHECKING:
+    import numpy as np
     from llguidance import LLTokenizer
 
 # like json.dumps: what models mostly write, and the less whitespace is free, the more tokens are forced
@@ -58,6 +57,7 @@ class Cursor:
 
     def mask(self) -> np.ndarray:
         """int32 [words]: the ids allowed next, bit i of word j = id 32 j + i. EOS is among them exactly where the text may end."""
+        import numpy as np  # here, since `core.gpu_check` runs where only torch is
         if self.ended:
             return np.full(self.grammar.words, -1, np.int32)
         out = np.zeros(self.grammar.words, np.int32)
@@ -108,6 +108,7 @@ class Cursor:
 
         Behind a node that is forbidden, or EOS, every id is allowed: verification never gets there, or the run goes on without the grammar.
         """
+        import numpy as np
         n, at_start = len(tokens), self.depth
         out, single = np.full((n + 1, self.grammar.words), -1, np.int32), [False] * (n + 1)
         if self.ended:

@@ -1,7 +1,6 @@
 """A bitmask of allowed ids as a tensor, and what it removes from a distribution."""
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +12,7 @@ BELOW = 1e4         # how far the removed ids are put below the allowed ones whe
 def allowed(bits: Tensor, size: int) -> Tensor:
     """int32 [..., W] -> bool [..., size]: whether bit i of word j, the id 32 j + i, is set."""
     if bits.device.type == "cpu":       # ten times as fast as broadcasting over 8 bits
+        import numpy as np  # here, since `core.gpu_check` runs where only torch is
         return torch.from_numpy(np.unpackbits(bits.numpy().view(np.uint8), axis=-1, bitorder="little")).view(torch.bool)[..., :size]
     return _broadcast(bits)[..., :size]
 

@@ -44,7 +44,7 @@ def test_the_whole_is_its_two_halves(kind, sampling):
     u = None if sampling.greedy else torch.linspace(0.1, 0.9, len(draft) + 1, dtype=F64)
     seen = torch.zeros(V, dtype=torch.bool).index_fill_(0, torch.tensor(PROMPT), True) if sampling.repetition_penalty != 1 else None
     with torch.inference_mode():
-        flat, layout, next_id = step(cache_of(to), uncached, u, seen, *draft.tensors())
+        flat, layout, next_id = step(cache_of(to), uncached, u, seen, None, *draft.tensors())
         tree, logits, hidden_states = step.forward(cache_of(to), uncached, draft)
         again, same, next_again = step.accept(draft, tree, logits, u, seen)
     assert torch.equal(flat, again) and layout == same and torch.equal(next_id, next_again) and hidden_states == []
@@ -59,7 +59,7 @@ def test_greedy_accepts_what_the_target_would_have_said():
         tokens = [*right[:n], *((t + 1) % V for t in right[n:])]
         with torch.inference_mode():
             flat, layout, _ = verification(to, Draft(torch.tensor(tokens)), sampling)(
-                cache_of(to), torch.tensor(PROMPT[-1:]), None, None, *Draft(torch.tensor(tokens)).tensors())
+                cache_of(to), torch.tensor(PROMPT[-1:]), None, None, None, *Draft(torch.tensor(tokens)).tensors())
         result = RoundResult.of(wait(start_copy(flat, layout)))
         assert result.path == list(range(n)) and (n == 3 or result.last == right[n]) and result.recovered == (n < 3)
 
@@ -70,7 +70,7 @@ def test_the_other_verifiers_are_asked_for_by_name(how, monkeypatch):
     asked, draft, real, to = [], DRAFTS["drawn chain"](), getattr(verify, how), tiny.target()
     monkeypatch.setattr(verify, how, lambda *args: asked.append(how) or real(*args))
     with torch.inference_mode():
-        verification(to, draft, Sampling(1.0), how)(cache_of(to), torch.tensor(PROMPT[-1:]), HALF, None, *draft.tensors())
+        verification(to, draft, Sampling(1.0), how)(cache_of(to), torch.tensor(PROMPT[-1:]), HALF, None, None, *draft.tensors())
     assert asked == [how]
 
 
@@ -79,5 +79,5 @@ def test_without_the_recorder_no_tables_travel():
     for record in (True, False):
         with torch.inference_mode():
             step = verification(to, draft, Sampling(1.0), record=record)
-            _, layout, _ = step(cache_of(to), torch.tensor(PROMPT[-1:]), HALF, None, *draft.tensors())
+            _, layout, _ = step(cache_of(to), torch.tensor(PROMPT[-1:]), HALF, None, None, *draft.tensors())
         assert any(name.startswith("table.") for name, _ in layout) == record

@@ -49,7 +49,7 @@ def test_stream_is_a_trace_with_plain_measured_last(engine):
     assert [line["plain"] is None for line in last] == [True, False]
     assert {"plain_progress": {"tokens": 8}} in map(json.loads, lines)
     read = trace.parse("".join(lines))
-    assert len(read.emitted_ids) == 12 == read.totals.new_tokens == len(read.plain["elapsed_s"])
+    assert 4 < len(read.emitted_ids) == read.totals.new_tokens == len(read.plain["elapsed_s"]) <= 12       # EOS may come earlier
     assert {m.name for m in engine.methods()} >= {"draft", "plain"}
 
 
